@@ -487,6 +487,42 @@ void b2f_http_drop(struct b2f_http_request *request)
 		b2f_curl()->multi_wakeup(http->multi);
 }
 
+/* Ends request @i at @slot, if any; *@err is the first error. */
+static void end_slot(struct b2f_http_request **slot, size_t i,
+		     b2f_http_end_fn *end, void *arg, int *err,
+		     struct b2f_why *why)
+{
+	const struct b2f_http_reply *reply =
+		*slot ? b2f_http_wait(*slot) : NULL;
+	struct b2f_why first = {""};
+	int now = reply ? end(arg, i, reply, &first) : 0;
+
+	if (now && !*err) {
+		*err = now;
+		*why = now == reply->err ? reply->why : first;
+	}
+	b2f_http_drop(*slot);
+	*slot = NULL;
+}
+
+int b2f_http_row(size_t n, size_t limit, b2f_http_start_fn *start,
+		 b2f_http_end_fn *end, void *arg, struct b2f_why *why)
+{
+	struct b2f_http_request *slots[B2F_HTTP_ROW_MAX] = {NULL};
+	int err = 0;
+
+	for (size_t i = 0; i < n + limit; i++) {
+		struct b2f_http_request **slot = &slots[i % limit];
+
+		end_slot(slot, i - limit, end, arg, &err, why);
+		if (err && n > i)
+			n = i;
+		if (i < n)
+			err = start(arg, i, slot);
+	}
+	return err;
+}
+
 const struct b2f_http_options *b2f_http_options_of(const struct b2f_http *http)
 {
 	return &http->options;

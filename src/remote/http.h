@@ -174,6 +174,24 @@ const struct b2f_http_reply *b2f_http_wait(struct b2f_http_request *request);
  */
 void b2f_http_drop(struct b2f_http_request *request);
 
+/* Starts request @i of a row; takes its answer, also an error. */
+typedef int b2f_http_start_fn(void *arg, size_t i,
+			      struct b2f_http_request **out);
+typedef int b2f_http_end_fn(void *arg, size_t i,
+			    const struct b2f_http_reply *reply,
+			    struct b2f_why *why);
+
+/* Most requests of a row at a time. */
+#define B2F_HTTP_ROW_MAX 16
+
+/*
+ * Makes @n requests in order, @limit at a time, and waits.  Returns 0, or the
+ * first error of the functions, after which no request is started.
+ */
+B2F_MUST_CHECK
+int b2f_http_row(size_t n, size_t limit, b2f_http_start_fn *start,
+		 b2f_http_end_fn *end, void *arg, struct b2f_why *why);
+
 /* How patiently to wait for servers. */
 enum b2f_http_patience {
 	B2F_HTTP_PATIENT,

@@ -33,14 +33,6 @@ struct part {
 	uint32_t sum;
 };
 
-/* A part that is being sent. */
-struct flight {
-	struct b2f_http_request *request;
-	/* The bytes of the part, if they come from a source. */
-	uint8_t *buffer;
-	size_t nth;
-};
-
 struct b2f_parts {
 	struct b2f_remote *remote;
 	/* The server's id of the upload, encoded for a URL. */
@@ -53,7 +45,9 @@ struct b2f_parts {
 	char *list;
 	size_t list_size;
 	char sum[B2F_OBJECT_SUM_TEXT];
-	struct flight flights[FLIGHT_MAX];
+	/* The bytes of parts under way, if they come from a source. */
+	const struct b2f_put_spec *spec;
+	uint8_t *buffers[FLIGHT_MAX];
 	size_t nflights;
 	char path[];
 };
@@ -135,38 +129,38 @@ int b2f_parts_read(const struct b2f_remote_source *source, uint64_t off,
 	return err;
 }
 
-/* Finds the bytes of the part of @f; reads them from the source, if any. */
-static int find_bytes(const struct b2f_parts *parts,
-		      const struct b2f_put_spec *spec, struct flight *f,
-		      const uint8_t **out)
+/* Finds the bytes of part @nth; reads them from the source, if any. */
+static int find_bytes(struct b2f_parts *parts, size_t nth, const uint8_t **out)
 {
-	uint64_t off = (uint64_t)f->nth * parts->part_size;
-	size_t n = length_of(parts, f->nth);
+	const struct b2f_put_spec *spec = parts->spec;
+	uint64_t off = (uint64_t)nth * parts->part_size;
+	uint8_t **buffer = &parts->buffers[nth % parts->nflights];
 
 	if (!spec->source) {
 		*out = (const uint8_t *)spec->data + off;
 		return 0;
 	}
-	if (!f->buffer)
-		f->buffer = malloc(parts->part_size);
-	if (!f->buffer)
+	if (!*buffer)
+		*buffer = malloc(parts->part_size);
+	if (!*buffer)
 		return -ENOMEM;
-	*out = f->buffer;
-	return b2f_parts_read(spec->source, off, f->buffer, n);
+	*out = *buffer;
+	return b2f_parts_read(spec->source, off, *buffer,
+			      length_of(parts, nth));
 }
 
-static int start_part(struct b2f_parts *parts, const struct b2f_put_spec *spec,
-		      struct flight *f)
+static int start_part(void *arg, size_t nth, struct b2f_http_request **out)
 {
-	struct part *part = &parts->parts[f->nth];
+	struct b2f_parts *parts = arg;
+	struct part *part = &parts->parts[nth];
 	struct b2f_http_spec ask = {
 		.method = B2F_HTTP_PUT,
-		.size = length_of(parts, f->nth),
+		.size = length_of(parts, nth),
 		.is_part = true,
 	};
 	char sum[B2F_OBJECT_SUM_TEXT];
 	const uint8_t *bytes = NULL;
-	int err = find_bytes(parts, spec, f, &bytes);
+	int err = find_bytes(parts, nth, &bytes);
 
 	if (err)
 		return err;
@@ -176,52 +170,34 @@ static int start_part(struct b2f_parts *parts, const struct b2f_put_spec *spec,
 		b2f_object_sum_write(part->sum, sum);
 		ask.sum = sum;
 	}
-	return b2f_remote_start(parts->remote, &ask, url_of(parts, f->nth + 1),
-				&f->request);
+	return b2f_remote_start(parts->remote, &ask, url_of(parts, nth + 1),
+				out);
 }
 
-static int end_part(struct b2f_parts *parts, struct flight *f,
+static int end_part(void *arg, size_t nth, const struct b2f_http_reply *reply,
 		    struct b2f_why *why)
 {
-	const struct b2f_http_reply *reply;
-	int err;
+	struct b2f_parts *parts = arg;
 
-	if (!f->request)
-		return 0;
-	reply = b2f_http_wait(f->request);
-	err = reply->err;
-	if (err)
-		*why = reply->why;
-	else if (!*reply->st.etag)
-		err = b2f_why_set(why, -EIO, "the server sends no ETag for a "
-					     "part");
-	else
-		memcpy(parts->parts[f->nth].etag, reply->st.etag,
-		       sizeof(reply->st.etag));
-	b2f_http_drop(f->request);
-	f->request = NULL;
-	return err;
+	if (reply->err)
+		return reply->err;
+	if (!*reply->st.etag)
+		return b2f_why_set(why, -EIO,
+				   "the server sends no ETag for a part");
+	memcpy(parts->parts[nth].etag, reply->st.etag, sizeof(reply->st.etag));
+	return 0;
 }
 
 static int send_all(struct b2f_parts *parts, const struct b2f_put_spec *spec,
 		    struct b2f_why *why)
 {
-	int err = 0, late;
+	int err;
 
-	for (size_t i = 0; i < parts->n && !err; i++) {
-		struct flight *f = &parts->flights[i % parts->nflights];
-
-		err = end_part(parts, f, why);
-		f->nth = i;
-		if (!err)
-			err = start_part(parts, spec, f);
-	}
-	for (size_t i = 0; i < parts->nflights; i++) {
-		late = end_part(parts, &parts->flights[i], why);
-		err = err ? err : late;
-		free(parts->flights[i].buffer);
-		parts->flights[i].buffer = NULL;
-	}
+	parts->spec = spec;
+	err = b2f_http_row(parts->n, parts->nflights, start_part, end_part,
+			   parts, why);
+	for (size_t i = 0; i < parts->nflights; i++)
+		free(parts->buffers[i]);
 	return err;
 }
 

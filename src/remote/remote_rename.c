@@ -24,9 +24,6 @@
 #include "remote/s3_error.h"
 #include "txn/txn.h"
 
-/* Limit of simultaneous copies. */
-#define COPIES_MAX 16
-
 /* Distance from the ids that another writer would take at the same time. */
 #define APART 4096
 
@@ -44,11 +41,6 @@ struct renaming {
 	/* This program reads the frame that was replaced. */
 	bool keeps;
 	struct b2f_copy_list list;
-	/* The copy of chunk i is at i modulo COPIES_MAX. */
-	struct b2f_http_request *running[COPIES_MAX];
-	/* The first error of a copy, and its cause. */
-	int copy_err;
-	struct b2f_why copy_why;
 	/* The frame to replace, as last seen. */
 	struct b2f_current there;
 	bool looked;
@@ -65,49 +57,36 @@ struct renaming {
 	uint64_t mark;
 };
 
-/* Waits for the copy at @slot, if any, and drops it. */
-static void end_copy(struct renaming *m, struct b2f_http_request **slot)
+static int end_copy(void *renaming, size_t i,
+		    const struct b2f_http_reply *reply, struct b2f_why *why)
 {
-	const struct b2f_http_reply *reply = *slot ? b2f_http_wait(*slot) : NULL;
 	struct b2f_s3_answer ok;
-	struct b2f_why why = {""};
-	int err = 0;
 
-	if (reply && reply->err) {
-		err = reply->err;
-		why = reply->why;
-	} else if (reply) {
-		err = b2f_s3_confirm((const char *)reply->body, reply->size,
-				     "CopyObjectResult", &ok, &why);
-	}
-	if (!m->copy_err) {
-		m->copy_err = err;
-		m->copy_why = why;
-	}
-	b2f_http_drop(*slot);
-	*slot = NULL;
+	(void)renaming;
+	(void)i;
+	return reply->err
+		       ? reply->err
+		       : b2f_s3_confirm((const char *)reply->body, reply->size,
+					"CopyObjectResult", &ok, why);
 }
 
 /* Begins to copy chunk @i, which replaces an existing object. */
-static void begin_copy(struct renaming *m, size_t i)
+static int start_copy(void *renaming, size_t i, struct b2f_http_request **out)
 {
+	const struct renaming *m = renaming;
 	const struct b2f_copy_chunk *chunk = &m->list.chunks[i];
-	struct b2f_http_request **slot = &m->running[i % COPIES_MAX];
 	struct b2f_remote *remote = m->to->remote;
 	B2F_OWN char *old =
 		b2f_remote_place_path(m->from, (int64_t)chunk->from);
 	B2F_OWN char *source = old ? b2f_url_source(&remote->url, old) : NULL;
 	struct b2f_http_spec ask = {.method = B2F_HTTP_PUT,
 				    .copy_from = source};
-	int err = -ENOMEM;
 
-	end_copy(m, slot);
-	if (source)
-		err = b2f_remote_start(
-			remote, &ask,
-			b2f_remote_place_url(m->to, (int64_t)chunk->to), slot);
-	if (!m->copy_err)
-		m->copy_err = err;
+	if (!source)
+		return -ENOMEM;
+	return b2f_remote_start(remote, &ask,
+				b2f_remote_place_url(m->to, (int64_t)chunk->to),
+				out);
 }
 
 /*
@@ -213,18 +192,12 @@ static int check_source(const struct renaming *m, struct b2f_why *why)
  */
 static int copy_chunks(struct renaming *m, struct b2f_why *why)
 {
+	int err = b2f_http_row(m->list.n, B2F_HTTP_ROW_MAX, start_copy,
+			       end_copy, m, why);
 	int now;
 
-	m->copy_err = 0;
-	m->copy_why = (struct b2f_why){""};
-	for (size_t i = 0; i < m->list.n && !m->copy_err; i++)
-		begin_copy(m, i);
-	for (size_t i = m->list.n; i < m->list.n + COPIES_MAX; i++)
-		end_copy(m, &m->running[i % COPIES_MAX]);
-	if (m->copy_err)
-		*why = m->copy_why;
-	if (m->copy_err != -ENOENT)
-		return m->copy_err;
+	if (err != -ENOENT)
+		return err;
 	/* Chunks disappear when the index is replaced. */
 	now = check_source(m, why);
 	return now ? now : b2f_why_set(why, B2F_ECORRUPT, "a chunk is missing");

@@ -26,9 +26,6 @@
 #include "remote/sweeper.h"
 #include "txn/txn_ids.h"
 
-/* Limit of simultaneous HEAD requests. */
-#define LOOKS_MAX 16
-
 /* The highest id of a chunk (index/index.h). */
 #define NUMBER_MAX B2F_ENTRY_ID
 
@@ -45,6 +42,8 @@ struct remote_target {
 	struct b2f_current there;
 	/* All other chunks at the destination; in the end, the kept ones. */
 	struct b2f_ids others;
+	/* How many of them are no chunks of this copy. */
+	size_t nforeign;
 	/* Of these chunks so many were not in the last listing. */
 	const struct b2f_ids *wanted;
 	size_t nmissing;
@@ -110,14 +109,13 @@ static int note_chunk(void *target, int64_t id)
 }
 
 /*
- * Is the existing chunk @number, with @note, in @list?  If so, notes that it
+ * Is the existing chunk @number, with @note, in the list?  If so, notes that it
  * need not be sent.
  */
-static bool take_found(const struct remote_target *t,
-		       const struct b2f_copy_list *list, uint64_t number,
+static bool take_found(const struct remote_target *t, uint64_t number,
 		       const struct b2f_note *note)
 {
-	struct b2f_copy_chunk *chunk = b2f_copy_find(list, note->next_id);
+	struct b2f_copy_chunk *chunk = b2f_copy_find(t->list, note->next_id);
 
 	if (!chunk || chunk->is_there || !note->nmarks ||
 	    note->marks[0] != mark_of_chunk(t, chunk->from))
@@ -127,68 +125,37 @@ static bool take_found(const struct remote_target *t,
 	return true;
 }
 
-static int start_look(const struct remote_target *t, uint64_t number,
-		      struct b2f_http_request **out)
+static int start_look(void *target, size_t i, struct b2f_http_request **out)
 {
+	const struct remote_target *t = target;
 	struct b2f_http_spec ask = {.method = B2F_HTTP_HEAD};
 
-	return b2f_remote_start(t->place->remote, &ask,
-				b2f_remote_place_url(t->place, (int64_t)number),
-				out);
+	return b2f_remote_start(
+		t->place->remote, &ask,
+		b2f_remote_place_url(t->place, (int64_t)t->others.ids[i]), out);
 }
 
-/* Takes the answer for chunk @number; counts chunks of others in *@nforeign. */
-static int end_look(const struct remote_target *t,
-		    const struct b2f_copy_list *list, uint64_t number,
-		    struct b2f_http_request *request, size_t *nforeign,
+/* Takes the answer for another chunk; counts chunks of others. */
+static int end_look(void *target, size_t i, const struct b2f_http_reply *reply,
 		    struct b2f_why *why)
 {
-	const struct b2f_http_reply *reply = b2f_http_wait(request);
+	struct remote_target *t = target;
 	struct b2f_note note;
 
+	(void)why;
 	/* The chunk has been removed. */
-	if (reply->err == -ENOENT)
-		return 0;
-	if (reply->err) {
-		*why = reply->why;
-		return reply->err;
-	}
+	if (reply->err)
+		return reply->err == -ENOENT ? 0 : reply->err;
 	b2f_note_read(reply->note, &note);
-	*nforeign += !take_found(t, list, number, &note);
+	t->nforeign += !take_found(t, t->others.ids[i], &note);
 	return 0;
-}
-
-/* Finds chunks of an earlier run of this copy among the orphans. */
-static int find_kept(struct remote_target *t, struct b2f_copy_list *list,
-		     size_t *nforeign, struct b2f_why *why)
-{
-	struct b2f_http_request *asked[LOOKS_MAX];
-	size_t n, begun;
-	int err = 0, late;
-
-	for (size_t at = 0; at < t->others.n && !err; at += n) {
-		const uint64_t *numbers = t->others.ids + at;
-
-		n = b2f_min_u64(t->others.n - at, LOOKS_MAX);
-		for (begun = 0; begun < n && !err; begun++)
-			err = start_look(t, numbers[begun], &asked[begun]);
-		/* The last request could not be started. */
-		begun -= err != 0;
-		for (size_t i = 0; i < begun; i++) {
-			late = end_look(t, list, numbers[i], asked[i],
-					nforeign, why);
-			err = err ? err : late;
-			b2f_http_drop(asked[i]);
-		}
-	}
-	return err;
 }
 
 /* Chunks keep their ids if the destination has, and had, no other chunks. */
 static bool may_keep_numbers(const struct remote_target *t,
-			     const struct b2f_copy_list *list, size_t nforeign)
+			     const struct b2f_copy_list *list)
 {
-	if (t->there.is_there || t->is_swept || nforeign)
+	if (t->there.is_there || t->is_swept || t->nforeign)
 		return false;
 	for (size_t i = 0; i < list->n; i++)
 		if (list->chunks[i].is_there &&
@@ -198,10 +165,10 @@ static bool may_keep_numbers(const struct remote_target *t,
 }
 
 static int give_numbers(struct remote_target *t, struct b2f_copy_list *list,
-			size_t nforeign, struct b2f_why *why)
+			struct b2f_why *why)
 {
 	const struct b2f_ids *old = &t->there.named;
-	bool keep = may_keep_numbers(t, list, nforeign);
+	bool keep = may_keep_numbers(t, list);
 
 	t->next = b2f_max_u64(t->next, t->there.note.next_id);
 	if (old->n)
@@ -259,12 +226,11 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 {
 	struct remote_target *t = target_of(target);
 	struct b2f_remote_place *place = t->place;
-	size_t nforeign = 0;
 	bool has_object = false;
 	int err = b2f_remote_place_fits(place);
 
 	t->list = list;
-	t->others.n = 0;
+	t->others.n = t->nforeign = 0;
 	for (size_t i = 0; i < list->n; i++)
 		list->chunks[i].is_there = false;
 	if (!err)
@@ -294,9 +260,11 @@ static int begin(struct b2f_copy_target *target, struct b2f_copy_list *list,
 				   "frame can replace it");
 	err = b2f_remote_list_chunks(place, 0, note_chunk, t, &t->is_swept,
 				     why);
+	/* An earlier run of this copy may have left some of its chunks. */
 	if (!err && !t->is_swept)
-		err = find_kept(t, list, &nforeign, why);
-	return err ? err : give_numbers(t, list, nforeign, why);
+		err = b2f_http_row(t->others.n, B2F_HTTP_ROW_MAX, start_look,
+				   end_look, t, why);
+	return err ? err : give_numbers(t, list, why);
 }
 
 /*
