@@ -221,14 +221,19 @@ static void mark_drop(struct fs *fs, struct fs_object *node)
 	fs_wakeup_call(&fs->wakeup, true);
 }
 
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle)
+static void drop_cached(struct fs *fs, struct fs_handle *handle)
 {
 	B2F_HOLD(&fs->state_lock);
 
 	mark_drop(fs, fs_object_of(handle->node));
 }
 
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node)
+/*
+ * Waits until the kernel has dropped pages of an older version of the open
+ * @node; not forever, because the kernel may wait for this very answer.
+ * Returns whether it had to wait.
+ */
+static bool wait_dropped(struct fs *fs, struct fs_object *node)
 {
 	const struct fs_bucket_writing *w = &node->writing;
 	const struct timespec until = b2f_monotonic_in_ms(DROP_MS);
@@ -294,7 +299,7 @@ static bool move_on(struct fs *fs, struct fs_object *node,
 	return moved;
 }
 
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle)
+static void note_change(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_object *node = fs_object_of(handle->node);
 
@@ -310,8 +315,13 @@ static void note_made(struct fs_bucket *r, struct fs_object *node)
 		fs_bucket_overlay_settle(r, node->path);
 }
 
-void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node)
+/*
+ * Drops the incomplete array that was written to the open node; if the server
+ * does not answer, the next commit does it.
+ */
+static void revert(struct fs *fs, struct fs_handle *handle)
 {
+	struct fs_object *node = fs_object_of(handle->node);
 	int err = b2f_file_revert(node->open.data);
 
 	if (!err) {
@@ -397,6 +407,15 @@ static int add_writer(struct fs_bucket *r, struct fs_object *node)
 	return err;
 }
 
+static void end_writing(struct fs *fs, struct fs_object *node)
+{
+	bool last = atomic_fetch_sub(&node->open.nwriters, 1) == 1;
+
+	if (last && b2f_file_is_dirty(node->open.data))
+		put_off(fs, node, fs_bucket_writer_commit(fs, node));
+	leave_list(fs, node);
+}
+
 int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 {
 	int err = add_writer(fs->bucket, node);
@@ -411,21 +430,12 @@ int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node)
 	if (!err && atomic_load(&node->open.gone))
 		b2f_file_stay(node->open.data);
 	if (err)
-		fs_bucket_writer_end(fs, node);
+		end_writing(fs, node);
 	/* The open may have merged commits of others. */
 	else if (move_on(fs, node, NULL))
 		note_foreign(fs, &node->open);
 	fs_wakeup_call(&fs->wakeup, false);
 	return err;
-}
-
-void fs_bucket_writer_end(struct fs *fs, struct fs_object *node)
-{
-	bool last = atomic_fetch_sub(&node->open.nwriters, 1) == 1;
-
-	if (last && b2f_file_is_dirty(node->open.data))
-		put_off(fs, node, fs_bucket_writer_commit(fs, node));
-	leave_list(fs, node);
 }
 
 static bool is_due(struct fs *fs, const struct fs_object *node)
@@ -457,7 +467,7 @@ bool fs_bucket_writer_refresh(struct fs *fs, struct fs_object *node)
 	return foreign;
 }
 
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle)
+static void catch_up(struct fs *fs, struct fs_handle *handle)
 {
 	struct fs_object *node = fs_object_of(handle->node);
 
@@ -553,6 +563,59 @@ const struct fs_file_ops fs_bucket_writer_ops = {
 	.drop = drop,
 	.ref = ref,
 	.put = put,
+};
+
+static void close_file(struct fs *fs, struct fs_handle *handle)
+{
+	struct fs_object *node = fs_object_of(handle->node);
+
+	if (handle->writes)
+		end_writing(fs, node);
+	if (handle->file)
+		fs_file_close(fs, &node->open);
+	fs_bucket_names_put(handle->names);
+}
+
+static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
+			   void *buf, size_t size, uint64_t off)
+{
+	const struct fs_object *node = fs_object_of(handle->node);
+	ssize_t n = 0;
+
+	if (off < node->version.size)
+		n = b2f_remote_read(fs->bucket->place, node->path,
+				    &node->version, off, buf, size);
+	if (n > 0)
+		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
+	return n;
+}
+
+static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
+{
+	if (n == -ESTALE)
+		fs_object_of(handle->node)->checked_ms = 0;
+	if (n < 0 || !handle->file)
+		return 0;
+	return wait_dropped(fs, fs_object_of(handle->node)) ? -EAGAIN : 0;
+}
+
+/* The server acknowledges the index before this returns: durable. */
+static int commit_handle(struct fs *fs, struct fs_handle *handle,
+			 enum b2f_commit_how how)
+{
+	(void)how;
+	return fs_bucket_writer_commit(fs, fs_object_of(handle->node));
+}
+
+const struct fs_data_ops fs_bucket_writer_handles = {
+	.close = close_file,
+	.pread = pread_plain,
+	.check_read = check_read,
+	.begin_change = catch_up,
+	.end_change = note_change,
+	.drop_cached = drop_cached,
+	.commit = commit_handle,
+	.revert = revert,
 };
 
 int fs_bucket_writer_fini(struct fs *fs)

@@ -25,7 +25,7 @@
  * index.
  *
  * Layer: fuse.  Threads: _fini after the ticker and all requests have ended;
- * others from any.  All but _drop_cached make requests.
+ * others from any.  All make requests.
  */
 #ifndef B2F_FUSE_BUCKET_WRITER_H
 #define B2F_FUSE_BUCKET_WRITER_H
@@ -33,42 +33,24 @@
 #include "b2frame/write.h"
 #include "bucket_node.h"
 
+/*
+ * Of files, and of their handles.  A change by a handle takes in the commits of
+ * other clients first.
+ */
 extern const struct fs_file_ops fs_bucket_writer_ops;
+extern const struct fs_data_ops fs_bucket_writer_handles;
 
 /*
- * Call these around all writes to the open @node, of a handle or by name.
- * Returns 0, -ESTALE (the name leads to another version now: look it up again),
- * or as b2f_file_allow_write().
+ * Call this before the first write by a handle of the open @node, whose close
+ * ends the writing.  Returns 0, -ESTALE (the name leads to another version now:
+ * look it up again), or as b2f_file_allow_write().
  */
 B2F_MUST_CHECK
 int fs_bucket_writer_begin(struct fs *fs, struct fs_object *node);
-void fs_bucket_writer_end(struct fs *fs, struct fs_object *node);
-
-/* Call this before each change: it takes in the commits of other clients. */
-void fs_bucket_writer_catch_up(struct fs *fs, struct fs_handle *handle);
-
-/* Call this after each change of the data, before answering it. */
-void fs_bucket_writer_note_change(struct fs *fs, struct fs_handle *handle);
-
-/* Has the kernel drop its pages. */
-void fs_bucket_writer_drop_cached(struct fs *fs, struct fs_handle *handle);
-
-/*
- * Waits until the kernel has dropped pages of an older version of the open
- * @node; not forever, because the kernel may wait for this very answer.
- * Returns whether it had to wait.
- */
-bool fs_bucket_writer_wait_dropped(struct fs *fs, struct fs_object *node);
 
 /* Commits @node, which is open.  Returns as b2f_file_commit(). */
 B2F_MUST_CHECK
 int fs_bucket_writer_commit(struct fs *fs, struct fs_object *node);
-
-/*
- * Drops the incomplete array that was written to the open @node; if the server
- * does not answer, the next commit does it.
- */
-void fs_bucket_writer_revert(struct fs *fs, struct fs_object *node);
 
 /*
  * Takes in the commits of other clients to @node, which is open for writing,

@@ -132,66 +132,6 @@ static int do_statfs(struct fs *fs, struct fs_node *inode, struct statvfs *out)
 	return 0;
 }
 
-static void close_file(struct fs *fs, struct fs_handle *handle)
-{
-	struct fs_object *node = fs_object_of(handle->node);
-
-	if (handle->writes)
-		fs_bucket_writer_end(fs, node);
-	if (handle->file)
-		fs_file_close(fs, &node->open);
-	fs_bucket_names_put(handle->names);
-}
-
-static ssize_t pread_plain(struct fs *fs, const struct fs_handle *handle,
-			   void *buf, size_t size, uint64_t off)
-{
-	const struct fs_object *node = fs_object_of(handle->node);
-	ssize_t n = 0;
-
-	if (off < node->version.size)
-		n = b2f_remote_read(fs->bucket->place, node->path,
-				    &node->version, off, buf, size);
-	if (n > 0)
-		fs_stats_add(&fs->stats.nread_bytes, (uint64_t)n);
-	return n;
-}
-
-static int check_read(struct fs *fs, const struct fs_handle *handle, ssize_t n)
-{
-	if (n == -ESTALE)
-		fs_object_of(handle->node)->checked_ms = 0;
-	if (n < 0 || !handle->file)
-		return 0;
-	return fs_bucket_writer_wait_dropped(fs, fs_object_of(handle->node))
-		       ? -EAGAIN
-		       : 0;
-}
-
-/* The server acknowledges the index before this returns: durable. */
-static int commit(struct fs *fs, struct fs_handle *handle,
-		  enum b2f_commit_how how)
-{
-	(void)how;
-	return fs_bucket_writer_commit(fs, fs_object_of(handle->node));
-}
-
-static void revert(struct fs *fs, struct fs_handle *handle)
-{
-	fs_bucket_writer_revert(fs, fs_object_of(handle->node));
-}
-
-static const struct fs_data_ops data_ops = {
-	.close = close_file,
-	.pread = pread_plain,
-	.check_read = check_read,
-	.begin_change = fs_bucket_writer_catch_up,
-	.end_change = fs_bucket_writer_note_change,
-	.drop_cached = fs_bucket_writer_drop_cached,
-	.commit = commit,
-	.revert = revert,
-};
-
 static bool asks_to_write(int flags)
 {
 	return (flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC);
@@ -207,7 +147,7 @@ static int empty(struct fs *fs, struct fs_handle *handle)
 	if (fs_anew_is_for(handle))
 		return fs_anew_begin(handle);
 	err = b2f_file_truncate(handle->file, 0);
-	fs_bucket_writer_note_change(fs, handle);
+	handle->ops->end_change(fs, handle);
 	return err;
 }
 
@@ -235,7 +175,7 @@ static int do_open(struct fs *fs, struct fs_node *inode,
 
 	if (asks_to_write(how->flags) && (!is_frame || inode->is_view))
 		return -EROFS;
-	handle = fs_handle_new(fs, &data_ops, inode);
+	handle = fs_handle_new(fs, &fs_bucket_writer_handles, inode);
 	if (!handle)
 		return -ENOMEM;
 	handle->nbytes = node->sizes.nbytes;
@@ -258,11 +198,11 @@ static int resize_handle(struct fs *fs, struct fs_handle *handle, uint64_t size)
 
 	if (fs_anew_is_due(handle) && size == 0)
 		return 0;
-	fs_bucket_writer_catch_up(fs, handle);
+	handle->ops->begin_change(fs, handle);
 	if (handle->anew)
 		return fs_anew_resize(fs, handle, size);
 	err = b2f_file_truncate(handle->file, size);
-	fs_bucket_writer_note_change(fs, handle);
+	handle->ops->end_change(fs, handle);
 	return err;
 }
 
@@ -278,7 +218,7 @@ static int do_opendir(struct fs *fs, struct fs_node *inode,
 	(void)how;
 	if (err)
 		return err;
-	handle = fs_handle_new(fs, &data_ops, inode);
+	handle = fs_handle_new(fs, &fs_bucket_writer_handles, inode);
 	if (!handle) {
 		fs_bucket_names_put(names);
 		return -ENOMEM;
