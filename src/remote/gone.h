@@ -34,16 +34,18 @@
  */
 #define B2F_GONE_LATER_S 2592000
 
+struct b2f_gone_chunk {
+	uint64_t id;
+	/*
+	 * When it was replaced, s since 1970, by that writer's clock; or
+	 * B2F_GONE_LATER_S later.
+	 */
+	uint64_t since_s;
+};
+
 /* Zero-initialize it.  Sorted by id. */
 struct b2f_gone {
-	struct b2f_gone_chunk {
-		uint64_t id;
-		/*
-		 * When it was replaced, s since 1970, by that writer's clock;
-		 * or B2F_GONE_LATER_S later.
-		 */
-		uint64_t since_s;
-	} *chunks;
+	struct b2f_gone_chunk *chunks;
 	size_t n;
 	size_t cap;
 };

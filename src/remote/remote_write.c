@@ -315,13 +315,9 @@ static void add_sent(struct b2f_remote_remains *what, int64_t id)
 	struct b2f_upload *up = b2f_upload_find(what->place, number_of(id));
 
 	if (up && b2f_upload_give_up(up))
-		what->sent[what->nsent++] = (struct b2f_sent){
-			.id = (uint64_t)up->id,
-			.mark = up->put.spec.note.marks[0],
-			.doubted = up->doubted,
-			.doubted_base = up->doubted_base,
-		};
-	b2f_upload_unref(up);
+		what->sent[what->nsent++] = up;
+	else
+		b2f_upload_unref(up);
 }
 
 static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
@@ -342,6 +338,8 @@ static int remote_remove(struct b2f_store *store, const uint64_t *ids, size_t n,
 	for (size_t i = 0; i < n; i++)
 		add_sent(&what, (int64_t)ids[i]);
 	err = b2f_sweeper_remove_due(&what, why);
+	for (size_t i = 0; i < what.nsent; i++)
+		b2f_upload_unref(what.sent[i]);
 	free(what.sent);
 	return err;
 }

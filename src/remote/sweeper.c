@@ -12,7 +12,7 @@
 #include "base/checked.h"
 #include "frame/frame.h"
 #include "remote/conditions.h"
-#include "remote/put.h"
+#include "remote/upload.h"
 #include "store/files.h"
 #include "store/store.h"
 #include "txn/txn_ids.h"
@@ -200,15 +200,15 @@ static void begin(struct b2f_remote_place *place, int64_t id)
 
 /* Removes the object of @sent if it is still the same. */
 static void remove_same(struct b2f_remote_place *place,
-			const struct b2f_sent *sent)
+			const struct b2f_upload *sent)
 {
-	B2F_OWN char *path = b2f_remote_place_path(place, (int64_t)sent->id);
+	B2F_OWN char *path = b2f_remote_place_path(place, sent->id);
 	struct b2f_removal removal = {.path = path};
 	struct b2f_why why = {""};
 
 	if (!b2f_remote_head(place->remote, path, &removal.version,
 			     &removal.note, &why) &&
-	    b2f_note_has(&removal.note, sent->mark))
+	    b2f_note_has(&removal.note, sent->put.spec.note.marks[0]))
 		(void)!b2f_removal_run(place->remote, &removal, &why);
 }
 
@@ -216,7 +216,7 @@ static void remove_same(struct b2f_remote_place *place,
  * Can a late index still name @sent?  Only by replacing the index that its
  * commit followed: not once another index has replaced that.
  */
-static bool may_come(const struct b2f_sent *sent, const struct b2f_note *now)
+static bool may_come(const struct b2f_upload *sent, const struct b2f_note *now)
 {
 	return sent->doubted && (b2f_note_has(now, sent->doubted) ||
 				 !b2f_note_has(now, sent->doubted_base) ||
@@ -235,13 +235,13 @@ static void remove_unnamed(const struct b2f_remote_remains *what,
 		if (!b2f_ids_has_sorted(&now->named, what->chunks.ids[i]))
 			begin(place, (int64_t)what->chunks.ids[i]);
 	for (size_t i = 0; i < what->nsent && !b2f_patience_is_over(); i++) {
-		const struct b2f_sent *sent = &what->sent[i];
+		const struct b2f_upload *sent = what->sent[i];
 
-		if (b2f_ids_has_sorted(&now->named, sent->id) ||
+		if (b2f_ids_has_sorted(&now->named, (uint64_t)sent->id) ||
 		    may_come(sent, &now->note))
 			continue;
 		if (follows)
-			begin(place, (int64_t)sent->id);
+			begin(place, sent->id);
 		else
 			remove_same(place, sent);
 	}

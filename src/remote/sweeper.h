@@ -58,19 +58,6 @@ B2F_MUST_CHECK
 int b2f_removal_run(struct b2f_remote *remote, const struct b2f_removal *removal,
 		    struct b2f_why *why);
 
-/* A chunk that was sent from here, and never committed. */
-struct b2f_sent {
-	uint64_t id;
-	/* Mark of its PUT (note.h). */
-	uint64_t mark;
-	/*
-	 * Marks of the commit of unknown outcome that names it, and of the
-	 * index before; or 0.
-	 */
-	uint64_t doubted;
-	uint64_t doubted_base;
-};
-
 /*
  * Chunks to remove from the frame @place: uncommitted ones, or those of a frame
  * whose index was removed or replaced, which programs that have it open read
@@ -84,7 +71,8 @@ struct b2f_remote_remains {
 	 * another program has removed them, a new frame may use their ids.
 	 */
 	struct b2f_ids versions;
-	struct b2f_sent *sent;
+	/* Chunks that were sent from here, and never committed. */
+	struct b2f_upload **sent;
 	size_t nsent;
 	/*
 	 * The mark of an index (note.h).  If the current index neither has this
