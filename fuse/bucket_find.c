@@ -117,8 +117,6 @@ void fs_bucket_listing_forget(struct fs_bucket *r, struct fs_object *dir)
 	fs_bucket_names_put(old);
 }
 
-#define INDEX_NAME "chunks.b2frame"
-
 /* So many doubted names are looked up for one listing. */
 #define DOUBTS_MAX 16
 
@@ -391,7 +389,8 @@ static int resolve(struct fs *fs, const struct fs_object *dir,
 	snprintf(l.version.etag, sizeof(l.version.etag), "%s", name->etag);
 	l.path = fs_bucket_node_join(dir->path, name->stored);
 	if (l.path)
-		l.key = fs_bucket_node_join(l.path, name->is_dir ? INDEX_NAME : "");
+		l.key = fs_bucket_node_join(l.path,
+					    name->is_dir ? B2F_INDEX_NAME : "");
 	if (l.key)
 		err = find_node(&l, out);
 	free(l.path);

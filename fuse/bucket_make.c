@@ -28,16 +28,14 @@ static bool is_made(struct fs_bucket *r, const char *dir, const char *stored)
 {
 	struct fs_bucket_made made;
 	char stem[FS_NAME_SIZE];
-	enum fs_bucket_change what;
 
-	what = fs_bucket_overlay_find(r, dir, stored, &made);
-	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED)
+	(void)fs_bucket_overlay_find(r, dir, stored, &made);
+	if (*made.stored)
 		return true;
 	if (!fs_suffix_stem(stored, stem))
 		return false;
-	what = fs_bucket_overlay_find(r, dir, stem, &made);
-	return (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) &&
-	       strcmp(made.stored, stored) == 0;
+	(void)fs_bucket_overlay_find(r, dir, stem, &made);
+	return strcmp(made.stored, stored) == 0;
 }
 
 /*

@@ -93,6 +93,7 @@ enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *r,
 	B2F_HOLD(&r->volume.fs->state_lock);
 	struct change *c = find(r, dir, shown);
 
+	*out->stored = '\0';
 	if (c)
 		what = c->what;
 	if (what == FS_BUCKET_MADE || what == FS_BUCKET_PINNED) {

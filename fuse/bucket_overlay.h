@@ -37,7 +37,7 @@ struct fs_bucket_made {
 	bool is_dir;
 };
 
-/* Returns the change of @shown in @dir; sets *@out only for new names. */
+/* Returns the change of @shown in @dir; @out->stored is "" if it is not new. */
 enum fs_bucket_change fs_bucket_overlay_find(struct fs_bucket *bucket,
 					     const char *dir, const char *shown,
 					     struct fs_bucket_made *out);

@@ -144,7 +144,7 @@ static int look_at_place(const struct fs_bucket *r, const char *url,
 	if (list_err)
 		err = b2f_remote_find(r->place, "", &sparse, &st);
 	else if (any || !has_list)
-		err = b2f_remote_look(r->place, "chunks.b2frame", &st);
+		err = b2f_remote_look(r->place, B2F_INDEX_NAME, &st);
 	*out = sparse ? PLACE_SPARSE : PLACE_OBJECT;
 	if (!err)
 		*r->reason = '\0';
