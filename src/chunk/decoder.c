@@ -7,13 +7,8 @@
 
 int b2f_decoder_new(struct b2f_decoder **out)
 {
-	struct b2f_decoder *dec = calloc(1, sizeof(*dec));
-
-	if (!dec)
-		return -ENOMEM;
-	b2f_codec_states_init(&dec->codecs);
-	*out = dec;
-	return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
 }
 
 void b2f_decoder_free(struct b2f_decoder *dec)

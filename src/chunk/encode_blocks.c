@@ -27,7 +27,7 @@ static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 	}
 	left -= 4;
 	/* A stream that takes @n bytes counts as stored as it is. */
-	size = b2f_codec_encoders_encode(
+	size = b2f_codec_states_encode(
 		&b->enc->codecs, plan->code, plan->clevel,
 		b2f_bytes_at(data, n),
 		b2f_room_at(head + 4, b2f_min_u64(left, n - 1)));

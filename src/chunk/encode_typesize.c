@@ -23,9 +23,9 @@ static int64_t trial_size(struct b2f_encoder *enc, uint32_t typesize,
 	int64_t size;
 
 	b2f_filter_shuffle.encode(&block, 0, data, enc->filter[0].data, n);
-	size = b2f_codec_encoders_encode(&enc->codecs, B2F_CODEC_LZ4, 1,
-					 b2f_bytes_at(enc->filter[0].data, n),
-					 b2f_room_at(enc->trial.data, n));
+	size = b2f_codec_states_encode(&enc->codecs, B2F_CODEC_LZ4, 1,
+				       b2f_bytes_at(enc->filter[0].data, n),
+				       b2f_room_at(enc->trial.data, n));
 	return size ? size : (int64_t)n;
 }
 

@@ -7,20 +7,15 @@
 
 int b2f_encoder_new(struct b2f_encoder **out)
 {
-	struct b2f_encoder *enc = calloc(1, sizeof(*enc));
-
-	if (!enc)
-		return -ENOMEM;
-	b2f_codec_encoders_init(&enc->codecs);
-	*out = enc;
-	return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
 }
 
 void b2f_encoder_free(struct b2f_encoder *enc)
 {
 	if (!enc)
 		return;
-	b2f_codec_encoders_fini(&enc->codecs);
+	b2f_codec_states_fini(&enc->codecs);
 	b2f_encoder_trim(enc, 0);
 	free(enc);
 }

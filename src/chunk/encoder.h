@@ -82,7 +82,7 @@ struct b2f_encoded {
 
 /* One thread's state for encoding chunks: codec states, scratch. */
 struct b2f_encoder {
-	struct b2f_codec_encoders codecs;
+	struct b2f_codec_states codecs;
 	/* The two sides of the filters' ping-pong; one block each. */
 	struct b2f_scratch filter[2];
 	/* Streams that are encoded only to learn their size. */

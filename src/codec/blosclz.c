@@ -10,11 +10,11 @@
 #include "codec/codec.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "b2frame/error.h"
 #include "base/bytes.h"
-#include "codec/blosclz_impl.h"
 
 /* Fast copies may go this far beyond the end of an item. */
 #define SLACK 32
@@ -240,6 +240,6 @@ const struct b2f_codec b2f_codec_blosclz = {
 	.format = B2F_FORMAT_BLOSCLZ,
 	.decode = blosclz_decode,
 	.encoder_new = b2f_blosclz_encoder_new,
-	.encoder_free = b2f_blosclz_encoder_free,
+	.encoder_free = free,
 	.encode = b2f_blosclz_encode,
 };

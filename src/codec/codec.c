@@ -20,14 +20,9 @@ static const struct b2f_codec *const codecs_by_code[B2F_CODECS] = {
 	[B2F_CODEC_ZSTD] = &b2f_codec_zstd,
 };
 
-/* Indexed by code; plugins under the codes that C-Blosc2 has registered. */
-static const char *const code_names[] = {
-	[B2F_CODEC_BLOSCLZ] = "blosclz",
-	[B2F_CODEC_LZ4] = "lz4",
-	[B2F_CODEC_LZ4HC] = "lz4hc",
+/* By code, as C-Blosc2 has registered them. */
+static const char *const names_of_others[] = {
 	[3] = "snappy",
-	[B2F_CODEC_ZLIB] = "zlib",
-	[B2F_CODEC_ZSTD] = "zstd",
 	[32] = "ndlz",
 	[33] = "zfp-accuracy",
 	[34] = "zfp-precision",
@@ -51,25 +46,23 @@ const struct b2f_codec *b2f_codec_by_code(unsigned int code)
 
 const char *b2f_codec_code_name(unsigned int code)
 {
-	const char *name = NULL;
+	const struct b2f_codec *codec = b2f_codec_by_code(code);
+	const char *name = codec ? codec->name : NULL;
 
-	if (code < sizeof(code_names) / sizeof(*code_names))
-		name = code_names[code];
+	if (!name && code < sizeof(names_of_others) / sizeof(*names_of_others))
+		name = names_of_others[code];
 	return name ? name : "unknown";
-}
-
-void b2f_codec_states_init(struct b2f_codec_states *states)
-{
-	*states = (struct b2f_codec_states){.dict_format = B2F_FORMATS};
 }
 
 void b2f_codec_states_fini(struct b2f_codec_states *states)
 {
-	for (unsigned int format = 0; format < B2F_FORMATS; format++) {
-		if (states->state[format])
-			codecs[format]->state_free(states->state[format]);
-	}
-	b2f_codec_states_init(states);
+	for (unsigned int i = 0; i < B2F_FORMATS; i++)
+		if (states->decoder[i])
+			codecs[i]->state_free(states->decoder[i]);
+	for (unsigned int i = 0; i < B2F_CODECS; i++)
+		if (states->encoder[i])
+			codecs_by_code[i]->encoder_free(states->encoder[i]);
+	*states = (struct b2f_codec_states){.dict = NULL};
 }
 
 /* Finds the codec of @format, and makes its state. */
@@ -77,7 +70,6 @@ static int codec_get(struct b2f_codec_states *states, unsigned int format,
 		     const struct b2f_codec **out, struct b2f_why *why)
 {
 	const struct b2f_codec *codec = b2f_codec_by_format(format);
-	int err;
 
 	if (format == B2F_FORMAT_SNAPPY)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
@@ -85,10 +77,10 @@ static int codec_get(struct b2f_codec_states *states, unsigned int format,
 	if (!codec)
 		return b2f_why_set(why, B2F_EUNSUPPORTED,
 				   "codec format %u is not built in", format);
-	if (codec->state_new && !states->state[format]) {
-		err = codec->state_new(&states->state[format]);
-		if (err)
-			return b2f_why_set(why, err, "no memory for %s",
+	if (codec->state_new && !states->decoder[format]) {
+		states->decoder[format] = codec->state_new();
+		if (!states->decoder[format])
+			return b2f_why_set(why, -ENOMEM, "no memory for %s",
 					   codec->name);
 	}
 	*out = codec;
@@ -97,12 +89,11 @@ static int codec_get(struct b2f_codec_states *states, unsigned int format,
 
 static void dict_end(struct b2f_codec_states *states)
 {
-	unsigned int format = states->dict_format;
+	const struct b2f_codec *codec = states->dict;
 
-	if (format == B2F_FORMATS)
-		return;
-	(void)codecs[format]->dict_set(states->state[format], NULL, 0);
-	states->dict_format = B2F_FORMATS;
+	if (codec)
+		(void)codec->dict_set(states->decoder[codec->format], NULL, 0);
+	states->dict = NULL;
 }
 
 int b2f_codec_states_dict(struct b2f_codec_states *states, unsigned int format,
@@ -123,11 +114,11 @@ int b2f_codec_states_dict(struct b2f_codec_states *states, unsigned int format,
 	if (!size || size > B2F_DICT_MAX)
 		return b2f_why_set(why, B2F_ECORRUPT,
 				   "a dictionary of %zu bytes", size);
-	err = codec->dict_set(states->state[format], dict, size);
+	err = codec->dict_set(states->decoder[format], dict, size);
 	if (err)
 		return b2f_why_set(why, err, "%s cannot use the dictionary",
 				   codec->name);
-	states->dict_format = format;
+	states->dict = codec;
 	return 0;
 }
 
@@ -140,8 +131,8 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 
 	if (err)
 		return err;
-	err = codec->decode(states->state[format], src.data, src.size, dst.data,
-			    dst.size);
+	err = codec->decode(states->decoder[format], src.data, src.size,
+			    dst.data, dst.size);
 	if (err == -ENOMEM)
 		return b2f_why_set(why, err, "no memory for %s", codec->name);
 	if (err)
@@ -151,37 +142,20 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 	return 0;
 }
 
-void b2f_codec_encoders_init(struct b2f_codec_encoders *encoders)
-{
-	*encoders = (struct b2f_codec_encoders){0};
-}
-
-void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders)
-{
-	for (unsigned int code = 0; code < B2F_CODECS; code++) {
-		if (encoders->state[code])
-			codecs_by_code[code]->encoder_free(
-				encoders->state[code]);
-	}
-	b2f_codec_encoders_init(encoders);
-}
-
-int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
-				  unsigned int code, unsigned int level,
-				  struct b2f_bytes src, struct b2f_room dst)
+int64_t b2f_codec_states_encode(struct b2f_codec_states *states,
+				unsigned int code, unsigned int level,
+				struct b2f_bytes src, struct b2f_room dst)
 {
 	const struct b2f_codec *codec = b2f_codec_by_code(code);
-	int err;
 
 	if (!codec)
 		return B2F_EUNSUPPORTED;
 	if (!level || !src.size || !dst.size)
 		return 0;
-	if (!encoders->state[code]) {
-		err = codec->encoder_new(&encoders->state[code]);
-		if (err)
-			return err;
-	}
-	return codec->encode(encoders->state[code], level, src.data, src.size,
-			     dst.data, dst.size);
+	if (!states->encoder[code])
+		states->encoder[code] = codec->encoder_new();
+	return states->encoder[code]
+		       ? codec->encode(states->encoder[code], level, src.data,
+				       src.size, dst.data, dst.size)
+		       : -ENOMEM;
 }

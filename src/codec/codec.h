@@ -12,8 +12,8 @@
  *
  * Layer: codec.  May include: base/.
  *
- * Threads: the table is const.  A struct b2f_codec_states, and a struct
- * b2f_codec_encoders, belongs to one thread at a time.
+ * Threads: the table is const.  A struct b2f_codec_states belongs to one thread
+ * at a time.
  */
 #ifndef B2F_CODEC_CODEC_H
 #define B2F_CODEC_CODEC_H
@@ -59,10 +59,10 @@ struct b2f_codec {
 	/* The format of its streams. */
 	enum b2f_codec_format format;
 	/*
-	 * Makes what one thread needs to decode, in *@out; NULL if the codec
-	 * needs nothing.  Returns 0 or -ENOMEM.
+	 * Makes what one thread needs to decode, or returns NULL: no memory.
+	 * Without these the codec needs nothing.
 	 */
-	int (*state_new)(void **out);
+	void *(*state_new)(void);
 	void (*state_free)(void *state);
 	/*
 	 * Makes @dict (@size bytes, 1..B2F_DICT_MAX, which must live until the
@@ -79,7 +79,7 @@ struct b2f_codec {
 	int (*decode)(void *state, const uint8_t *src, size_t src_size,
 		      uint8_t *dst, size_t dst_size);
 	/* Like state_new() and state_free(), for encoding. */
-	int (*encoder_new)(void **out);
+	void *(*encoder_new)(void);
 	void (*encoder_free)(void *encoder);
 	/*
 	 * Encodes the @src_size (> 0) bytes at @src, at @level 1..9, into at
@@ -106,14 +106,23 @@ const struct b2f_codec *b2f_codec_by_format(unsigned int format);
 /* Returns the codec that encodes for @code, or NULL if there is none. */
 const struct b2f_codec *b2f_codec_by_code(unsigned int code);
 
-/* The states of all codecs for one thread, made when first needed. */
+/* blosclz_encode.c: the encoder of b2f_codec_blosclz. */
+void *b2f_blosclz_encoder_new(void);
+int64_t b2f_blosclz_encode(void *encoder, unsigned int level,
+			   const uint8_t *src, size_t src_size, uint8_t *dst,
+			   size_t room);
+
+/*
+ * The states of all codecs for one thread, made when first needed.
+ * Zero-initialize it.
+ */
 struct b2f_codec_states {
-	void *state[B2F_FORMATS];
-	/* The format that has a dictionary set, or B2F_FORMATS. */
-	unsigned int dict_format;
+	void *decoder[B2F_FORMATS];
+	void *encoder[B2F_CODECS];
+	/* The codec that has a dictionary set, or NULL. */
+	const struct b2f_codec *dict;
 };
 
-void b2f_codec_states_init(struct b2f_codec_states *states);
 void b2f_codec_states_fini(struct b2f_codec_states *states);
 
 /*
@@ -140,15 +149,6 @@ int b2f_codec_states_decode(struct b2f_codec_states *states,
 			    unsigned int format, struct b2f_bytes src,
 			    struct b2f_room dst, struct b2f_why *why);
 
-/* The encoders of all codecs for one thread, made when first needed. */
-struct b2f_codec_encoders {
-	/* Indexed by code. */
-	void *state[B2F_CODECS];
-};
-
-void b2f_codec_encoders_init(struct b2f_codec_encoders *encoders);
-void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
-
 /*
  * Encodes @src as one stream with codec @code, as struct b2f_codec's encode
  * does; at @level 0, or from 0 bytes, nothing fits.
@@ -159,8 +159,8 @@ void b2f_codec_encoders_fini(struct b2f_codec_encoders *encoders);
  * B2F_EUNSUPPORTED (nothing encodes for @code).
  */
 B2F_MUST_CHECK
-int64_t b2f_codec_encoders_encode(struct b2f_codec_encoders *encoders,
-				  unsigned int code, unsigned int level,
-				  struct b2f_bytes src, struct b2f_room dst);
+int64_t b2f_codec_states_encode(struct b2f_codec_states *states,
+				unsigned int code, unsigned int level,
+				struct b2f_bytes src, struct b2f_room dst);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lz4.c - LZ4 blocks, by liblz4: decoded (lz4hc alike), and encoded fast */
+/* lz4.c - LZ4 blocks, by liblz4: encoded fast, or (lz4hc) slowly and small */
 #include "codec/codec.h"
 
 #include <limits.h>
 #include <lz4.h>
+#include <lz4hc.h>
 #include <stdlib.h>
 
 #include "b2frame/error.h"
@@ -14,14 +15,9 @@ struct lz4_state {
 	size_t dict_size;
 };
 
-static int lz4_state_new(void **out)
+static void *lz4_state_new(void)
 {
-	struct lz4_state *state = calloc(1, sizeof(*state));
-
-	if (!state)
-		return -ENOMEM;
-	*out = state;
-	return 0;
+	return calloc(1, sizeof(struct lz4_state));
 }
 
 static int lz4_dict_set(void *state, const uint8_t *dict, size_t size)
@@ -52,14 +48,14 @@ static int lz4_decode(void *state, const uint8_t *src, size_t src_size,
 	return n >= 0 && (size_t)n == dst_size ? 0 : B2F_ECORRUPT;
 }
 
-static int lz4_encoder_new(void **out)
+static void *lz4_encoder_new(void)
 {
-	void *state = malloc((size_t)LZ4_sizeofState());
+	return malloc((size_t)LZ4_sizeofState());
+}
 
-	if (!state)
-		return -ENOMEM;
-	*out = state;
-	return 0;
+static int room_of(size_t room)
+{
+	return room > INT_MAX ? INT_MAX : (int)room;
 }
 
 static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
@@ -67,12 +63,10 @@ static int64_t lz4_encode(void *encoder, unsigned int level, const uint8_t *src,
 {
 	if (src_size > LZ4_MAX_INPUT_SIZE)
 		return 0;
-	if (room > INT_MAX)
-		room = INT_MAX;
 	/* C-Blosc2 makes the same call, so streams have the same size. */
-	return LZ4_compress_fast_extState(encoder, (const char *)src,
-					  (char *)dst, (int)src_size, (int)room,
-					  B2F_CLEVEL_MAX + 1 - (int)level);
+	return LZ4_compress_fast_extState(
+		encoder, (const char *)src, (char *)dst, (int)src_size,
+		room_of(room), B2F_CLEVEL_MAX + 1 - (int)level);
 }
 
 const struct b2f_codec b2f_codec_lz4 = {
@@ -85,4 +79,28 @@ const struct b2f_codec b2f_codec_lz4 = {
 	.encoder_new = lz4_encoder_new,
 	.encoder_free = free,
 	.encode = lz4_encode,
+};
+
+static void *lz4hc_encoder_new(void)
+{
+	return malloc((size_t)LZ4_sizeofStateHC());
+}
+
+static int64_t lz4hc_encode(void *encoder, unsigned int level,
+			    const uint8_t *src, size_t src_size, uint8_t *dst,
+			    size_t room)
+{
+	if (src_size > LZ4_MAX_INPUT_SIZE)
+		return 0;
+	return LZ4_compress_HC_extStateHC(encoder, (const char *)src,
+					  (char *)dst, (int)src_size,
+					  room_of(room), (int)level);
+}
+
+const struct b2f_codec b2f_codec_lz4hc = {
+	.name = "lz4hc",
+	.format = B2F_FORMAT_LZ4,
+	.encoder_new = lz4hc_encoder_new,
+	.encoder_free = free,
+	.encode = lz4hc_encode,
 };

@@ -11,24 +11,18 @@
 
 #include "b2frame/error.h"
 
-static int zlib_state_new(void **out)
+static void *zlib_state_new(void)
 {
 	z_stream *stream = calloc(1, sizeof(*stream));
 
-	if (!stream)
-		return -ENOMEM;
-	if (inflateInit(stream) != Z_OK) {
-		free(stream);
-		return -ENOMEM;
-	}
-	*out = stream;
-	return 0;
+	if (!stream || inflateInit(stream) == Z_OK)
+		return stream;
+	free(stream);
+	return NULL;
 }
 
 static void zlib_state_free(void *state)
 {
-	if (!state)
-		return;
 	(void)inflateEnd(state);
 	free(state);
 }
@@ -61,21 +55,16 @@ struct zlib_encoder {
 	unsigned int level;
 };
 
-static int zlib_encoder_new(void **out)
+static void *zlib_encoder_new(void)
 {
-	struct zlib_encoder *zlib = calloc(1, sizeof(*zlib));
-
-	if (!zlib)
-		return -ENOMEM;
-	*out = zlib;
-	return 0;
+	return calloc(1, sizeof(struct zlib_encoder));
 }
 
 static void zlib_encoder_free(void *encoder)
 {
 	struct zlib_encoder *zlib = encoder;
 
-	if (zlib && zlib->level)
+	if (zlib->level)
 		(void)deflateEnd(&zlib->stream);
 	free(zlib);
 }

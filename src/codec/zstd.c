@@ -23,26 +23,22 @@ static void zstd_state_free(void *state)
 {
 	struct zstd_state *zstd = state;
 
-	if (!zstd)
-		return;
 	ZSTD_freeDCtx(zstd->ctx);
 	ZSTD_freeDDict(zstd->dict);
 	free(zstd);
 }
 
-static int zstd_state_new(void **out)
+static void *zstd_state_new(void)
 {
 	struct zstd_state *zstd = calloc(1, sizeof(*zstd));
 
 	if (!zstd)
-		return -ENOMEM;
+		return NULL;
 	zstd->ctx = ZSTD_createDCtx();
-	if (!zstd->ctx) {
-		zstd_state_free(zstd);
-		return -ENOMEM;
-	}
-	*out = zstd;
-	return 0;
+	if (zstd->ctx)
+		return zstd;
+	free(zstd);
+	return NULL;
 }
 
 /* Why ZSTD_createDDict() failed: it takes any raw content. */
@@ -87,14 +83,9 @@ static int zstd_decode(void *state, const uint8_t *src, size_t src_size,
 	return n == dst_size ? 0 : B2F_ECORRUPT;
 }
 
-static int zstd_encoder_new(void **out)
+static void *zstd_encoder_new(void)
 {
-	ZSTD_CCtx *ctx = ZSTD_createCCtx();
-
-	if (!ctx)
-		return -ENOMEM;
-	*out = ctx;
-	return 0;
+	return ZSTD_createCCtx();
 }
 
 static void zstd_encoder_free(void *encoder)

@@ -86,10 +86,9 @@ Test(bitshuffle, the_stream_of_the_format_notes_decodes)
 		0x90, 0x20, 0x01, 0x00, 0x00, 0xa2, 0x36, 0x12, 0xbd,
 	};
 	struct b2f_filter_block block = {.typesize = 2, .chunk_version = 5};
-	struct b2f_codec_states states;
+	struct b2f_codec_states states = {.dict = NULL};
 	uint8_t bits[80], got[80];
 
-	b2f_codec_states_init(&states);
 	cr_assert_eq(
 		b2f_codec_states_decode(&states, B2F_FORMAT_ZLIB,
 					b2f_bytes_at(stream, sizeof(stream)),

@@ -7,22 +7,14 @@
 #include "codec/codec.h"
 #include "tests/unit/exact.h"
 
-static struct b2f_codec_encoders encoders;
 static struct b2f_codec_states states;
-
-static void setup(void)
-{
-	b2f_codec_encoders_init(&encoders);
-	b2f_codec_states_init(&states);
-}
 
 static void teardown(void)
 {
-	b2f_codec_encoders_fini(&encoders);
 	b2f_codec_states_fini(&states);
 }
 
-TestSuite(codec_encode, .init = setup, .fini = teardown);
+TestSuite(codec_encode, .fini = teardown);
 
 /* @repeats of 256 bytes are taken from up to 200,000 bytes before. */
 static uint8_t *make_data(size_t size, unsigned int repeats, uint64_t seed)
@@ -57,9 +49,9 @@ static int64_t expect_back(unsigned int code, unsigned int level,
 {
 	uint8_t *dst = exact_new(room, 0xdd), *back = exact_new(size, 0xee);
 	uint8_t *src = exact_copy(data, size), *stream;
-	int64_t n = b2f_codec_encoders_encode(&encoders, code, level,
-					      b2f_bytes_at(src, size),
-					      b2f_room_at(dst, room));
+	int64_t n = b2f_codec_states_encode(&states, code, level,
+					    b2f_bytes_at(src, size),
+					    b2f_room_at(dst, room));
 
 	cr_assert_geq(n, 0);
 	cr_assert_leq((size_t)n, room);
@@ -127,9 +119,9 @@ Test(codec_encode, codes_without_encoder_are_refused)
 		if (code < B2F_CODECS && code != 3)
 			continue;
 		cr_assert_null(b2f_codec_by_code(code));
-		cr_assert_eq(b2f_codec_encoders_encode(&encoders, code, 5,
-						       b2f_bytes_at(&byte, 1),
-						       b2f_room_at(&byte, 1)),
+		cr_assert_eq(b2f_codec_states_encode(&states, code, 5,
+						     b2f_bytes_at(&byte, 1),
+						     b2f_room_at(&byte, 1)),
 			     B2F_EUNSUPPORTED);
 	}
 }
@@ -199,9 +191,9 @@ Test(codec_encode, blosclz_ends_with_literals)
 	int64_t n;
 
 	memset(data, 'a', sizeof(data));
-	n = b2f_codec_encoders_encode(&encoders, B2F_CODEC_BLOSCLZ, 9,
-				      b2f_bytes_at(data, sizeof(data)),
-				      b2f_room_at(out, sizeof(out)));
+	n = b2f_codec_states_encode(&states, B2F_CODEC_BLOSCLZ, 9,
+				    b2f_bytes_at(data, sizeof(data)),
+				    b2f_room_at(out, sizeof(out)));
 	cr_assert_gt(n, 4);
 	/* The mark, and a run of one in front and at the end. */
 	cr_assert_eq(out[0], 0x20);

@@ -119,9 +119,8 @@ static void expect_notes(const struct b2f_pipeline *pipeline,
 		.chunk_version = 5,
 	};
 	uint8_t *encoded = exact_new(want_size, 0);
-	struct b2f_codec_states states;
+	struct b2f_codec_states states = {.dict = NULL};
 
-	b2f_codec_states_init(&states);
 	cr_assert_eq(b2f_codec_states_decode(
 			     &states, B2F_FORMAT_LZ4,
 			     b2f_bytes_at((const uint8_t *)stream, size),
