@@ -61,7 +61,7 @@ static int allow_write(struct append *a)
 	return 0;
 }
 
-static int open_scratch(struct append *a, const struct cli_at *at)
+static int open_scratch(struct append *a)
 {
 	const struct b2f_write_options options = {.no_seal = true,
 						  .no_locking = true};
@@ -69,11 +69,11 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 	int err;
 
 	settings = cli_encoding_scratch(&settings);
-	err = b2f_frame_create(&settings, a->scratch.dirfd, a->scratch.base,
+	err = b2f_frame_create(&settings, a->scratch.at.dir, a->scratch.at.name,
 			       0600, false, &cli_message_log);
 	if (err)
 		return cli_message_explain(a->path, err);
-	err = cli_frames_open_file(a->runtime, NULL, at, &a->file);
+	err = cli_frames_open_file(a->runtime, NULL, &a->scratch.at, &a->file);
 	return err ? err
 		   : cli_message_explain(
 			     a->path, b2f_file_allow_write(a->file, &options));
@@ -81,7 +81,6 @@ static int open_scratch(struct append *a, const struct cli_at *at)
 
 static int begin_longer(struct append *a)
 {
-	struct cli_at at;
 	int err;
 
 	a->old = a->file;
@@ -93,8 +92,7 @@ static int begin_longer(struct append *a)
 	if (err)
 		return cli_message_errno(a->path, err);
 	err = cli_target_open_scratch(&a->scratch, &a->at);
-	at = cli_target_at(&a->scratch);
-	return err ? err : open_scratch(a, &at);
+	return err ? err : open_scratch(a);
 }
 
 /* Is the Bloscpack file unchanged, and not replaced, since it was read? */
@@ -181,7 +179,7 @@ static int make_longer(struct append *a, struct b2f_frame *added,
 	struct stat like = a->like;
 	CLI_OWN_FD int fd = -1;
 	int err = b2f_convert_bloscpack(a->runtime, added, &options,
-					target->dirfd, target->base);
+					target->at.dir, target->at.name);
 
 	if (err)
 		return cli_message_explain(a->path, err);
@@ -211,21 +209,18 @@ static int replace(struct append *a, struct b2f_frame *added,
 		   struct cli_progress *progress)
 {
 	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
-	struct cli_at at;
 	struct stat st;
 	int err = cli_target_open(&target, &a->at, CLI_REPLACE_SOURCE);
 
 	if (!err)
 		err = make_longer(a, added, &target, progress);
-	at = cli_target_at(&target);
-	if (!err && cli_frames_stat(&at, &st) == 0)
+	if (!err && cli_frames_stat(&target.at, &st) == 0)
 		a->cbytes = (uint64_t)st.st_size;
 	return err ? err : commit_target(a, &target);
 }
 
 static int commit_longer(struct append *a)
 {
-	const struct cli_at at = cli_target_at(&a->scratch);
 	CLI_OWN_FRAME struct b2f_frame *added = NULL;
 	struct cli_progress progress;
 	int err = b2f_file_commit(a->file, B2F_COMMIT_VISIBLE);
@@ -233,7 +228,7 @@ static int commit_longer(struct append *a)
 	if (err)
 		return cli_message_explain(a->path, err);
 	cli_progress_init(&progress, a->path, !a->common.no_progress);
-	err = cli_frames_open(NULL, &at, &added);
+	err = cli_frames_open(NULL, &a->scratch.at, &added);
 	if (!err)
 		err = replace(a, added, &progress);
 	cli_progress_fini(&progress);
@@ -315,7 +310,7 @@ const struct cli_command cli_append_command = {
 		"may be a Bloscpack file, too.",
 	.options = table,
 	.size = sizeof(struct append),
-	.start = &(const struct append){.scratch = {.parent = -1, .dirfd = -1}},
+	.start = &(const struct append){.scratch = CLI_TARGET_NONE},
 	.missing = "a frame is missing",
 	.run = run_append,
 };

@@ -134,7 +134,7 @@ static bool is_in_mount(const struct cli_target *target, int err)
 {
 	struct statfs fs;
 
-	return err == -EPERM && fstatfs(target->dirfd, &fs) == 0 &&
+	return err == -EPERM && fstatfs(target->at.dir, &fs) == 0 &&
 	       fs.f_type == FUSE_SUPER_MAGIC;
 }
 
@@ -144,7 +144,7 @@ static int create(struct job *job, const struct cli_target *target)
 
 	if (err)
 		return err;
-	err = b2f_frame_create(&job->settings, target->dirfd, target->base,
+	err = b2f_frame_create(&job->settings, target->at.dir, target->at.name,
 			       mode_of(job) | 0600, !job->how->contiguous,
 			       &cli_message_log);
 	if (is_in_mount(target, err))
@@ -190,13 +190,12 @@ static int write_sparse(struct job *job, const struct cli_target *target,
 			bool durable)
 {
 	const struct b2f_frame_options how = {.label = job->output};
-	const struct cli_at at = cli_target_at(target);
 	struct b2f_file *file = NULL;
 	int err = create(job, target);
 
 	if (!err)
-		err = cli_frames_open_file(job->operand->runtime, &how, &at,
-					   &file);
+		err = cli_frames_open_file(job->operand->runtime, &how,
+					   &target->at, &file);
 	return err ? err : fill(job, file, durable);
 }
 
@@ -205,12 +204,11 @@ static int send(struct job *job, const struct cli_target *target)
 {
 	const struct b2f_copy_options options = {.progress = NULL};
 	const struct b2f_frame_options how = {.label = job->output};
-	const struct cli_at at = cli_target_at(target);
 	struct b2f_copied copied = {.nchunks = 0};
 	struct b2f_copy_target *to = NULL;
 	CLI_OWN_REMOTE struct b2f_remote *remote = NULL;
 	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
-	int err = cli_frames_open(&how, &at, &frame);
+	int err = cli_frames_open(&how, &target->at, &frame);
 
 	if (!err)
 		err = cli_server_connect(job->output, &remote);
@@ -315,7 +313,7 @@ static int write_contiguous(struct job *job, const struct cli_target *target)
 	if (err)
 		return err;
 	err = b2f_convert_data(job->operand->runtime, &job->settings, &data,
-			       &options, target->dirfd, target->base);
+			       &options, target->at.dir, target->at.name);
 	job->nbytes = data.nbytes;
 	return cli_message_explain(job->output, err);
 }
@@ -347,8 +345,8 @@ static int convert(struct job *job, const struct cli_at *from,
 	if (err)
 		return err;
 	err = (settings ? b2f_convert_bloscpack : b2f_convert_frame)(
-		job->operand->runtime, frame, &options, target->dirfd,
-		target->base);
+		job->operand->runtime, frame, &options, target->at.dir,
+		target->at.name);
 	return cli_message_explain(job->output, err);
 }
 
@@ -357,21 +355,19 @@ static int write_by_scratch(struct job *job, const struct cli_target *target)
 	struct b2f_settings wanted = job->settings;
 	bool bloscpack = job->how->bloscpack;
 	CLI_OWN_TARGET struct cli_target scratch = CLI_TARGET_NONE;
-	const struct cli_at at = cli_target_at(target);
-	struct cli_at from;
 	int err;
 
 	if (bloscpack)
 		job->settings = cli_encoding_scratch(&wanted);
-	err = cli_target_open_scratch(&scratch, &at);
+	err = cli_target_open_scratch(&scratch, &target->at);
 	if (!err)
 		err = write_sparse(job, &scratch, false);
 	/* The item size may have been guessed from the data. */
 	wanted.typesize = job->settings.typesize;
 	cli_progress_next(job->operand->progress);
-	from = cli_target_at(&scratch);
 	return err ? err
-		   : convert(job, &from, target, bloscpack ? &wanted : NULL);
+		   : convert(job, &scratch.at, target,
+			     bloscpack ? &wanted : NULL);
 }
 
 /* Reads the frame from the disk, and compares it with the input. */
@@ -414,9 +410,8 @@ static int remove_input(const struct job *job)
 static int make(struct job *job, struct cli_target *target)
 {
 	bool single = job->how->contiguous || job->how->bloscpack;
-	bool by_scratch = job->how->bloscpack ||
-			  (single && job->npy && !job->in.is_file);
-	const struct cli_at at = cli_target_at(target);
+	bool by_scratch =
+		job->how->bloscpack || (single && job->npy && !job->in.is_file);
 	int err;
 
 	job->operand->progress->npasses = 1 + by_scratch + is_removable(job);
@@ -427,7 +422,7 @@ static int make(struct job *job, struct cli_target *target)
 			     : write_sparse(job, target, true);
 	cli_progress_next(job->operand->progress);
 	if (!err && is_removable(job))
-		err = compare(job, &at);
+		err = compare(job, &target->at);
 	if (!err && job->in.is_file)
 		err = cli_target_set_attributes(target, &job->in.st,
 						job->in.fd);
@@ -563,15 +558,15 @@ static int compress_to_path(struct job *job)
 
 	if (!err)
 		err = make(job, &target);
-	at = to_stdout ? cli_target_at(&target) : cli_target_result(&target);
 	if (!err)
-		err = to_stdout ? copy_to_stdout(&at)
+		err = to_stdout ? copy_to_stdout(&target.at)
 				: cli_target_commit(&target, true);
 	if (!err && is_removable(job))
 		err = remove_input(job);
 	if (!err)
-		cli_operand_report(job->operand, job->output, job->nbytes,
-				   cli_frames_cbytes(&at));
+		cli_operand_report(
+			job->operand, job->output, job->nbytes,
+			cli_frames_cbytes(to_stdout ? &target.at : &target.to));
 	return err;
 }
 

@@ -373,7 +373,7 @@ static int convert(struct job *job, const struct cli_target *target)
 	if (user)
 		cli_encoding_apply(user, &settings);
 	err = job->kind->make(job->operand->runtime, job->frame, &options,
-			      target->dirfd, target->base);
+			      target->at.dir, target->at.name);
 	return cli_message_explain(job->output, err);
 }
 
@@ -396,7 +396,6 @@ static int compare(struct job *job, const struct cli_at *at)
 static int make(struct job *job, const struct cli_target *target)
 {
 	bool careful = job->in_place || job->how->common.remove;
-	const struct cli_at at = cli_target_at(target);
 	int err;
 
 	job->operand->progress->npasses = 1 + careful;
@@ -405,7 +404,7 @@ static int make(struct job *job, const struct cli_target *target)
 		err = convert(job, target);
 	cli_progress_next(job->operand->progress);
 	if (!err && careful)
-		err = compare(job, &at);
+		err = compare(job, &target->at);
 	if (!err)
 		err = cli_target_set_attributes(target, &job->like, job->like_fd);
 	/* Has the old frame changed meanwhile? */
@@ -420,14 +419,13 @@ static int make(struct job *job, const struct cli_target *target)
 static int remove_source(const struct job *job, const struct cli_target *target)
 {
 	const struct cli_at *at = &job->operand->at;
-	const struct cli_at result = cli_target_result(target);
 	struct stat now;
 
 	if (!job->in_place)
 		return cli_frames_remove(at, job->operand->shown, job->frame,
 					 false);
 	return cli_frames_stat(at, &now) || !cli_at_is_same(&now, &job->like) ||
-			       cli_frames_is(&result, &now)
+			       cli_frames_is(&target->to, &now)
 		       ? 0
 		       : cli_frames_remove_file(at, &now, false);
 }
@@ -449,10 +447,10 @@ static int run(struct job *job)
 	if (!err && job->how->common.remove)
 		err = remove_source(job, &target);
 	if (!err) {
-		at = cli_target_result(&target);
-		cli_operand_report(
-			job->operand, job->in_place ? NULL : job->output,
-			b2f_file_size(job->file), cli_frames_cbytes(&at));
+		cli_operand_report(job->operand,
+				   job->in_place ? NULL : job->output,
+				   b2f_file_size(job->file),
+				   cli_frames_cbytes(&target.to));
 		tell_of_twin(job);
 	}
 	return err;

@@ -258,7 +258,7 @@ static int copy_chunks(struct job *job, struct b2f_copy_target *to)
 static int fill_directory(struct job *job, struct cli_target *target)
 {
 	struct b2f_copy_target *to = NULL;
-	int err = b2f_copy_to_directory(target->dirfd, target->base,
+	int err = b2f_copy_to_directory(target->at.dir, target->at.name,
 					job->like.st_mode & 0777, job->output,
 					&cli_message_log, &to);
 
@@ -297,7 +297,6 @@ static int to_path(struct job *job)
 	CLI_OWN_TARGET struct cli_target target = CLI_TARGET_NONE;
 	/* Closed before the target: on NFS it would keep the workshop there. */
 	CLI_OWN_FD int fd = -1;
-	struct cli_at at;
 	int err;
 
 	err = cli_target_open_kept(&target, &job->to,
@@ -308,15 +307,14 @@ static int to_path(struct job *job)
 	err = job->frame ? fill_directory(job, &target)
 			 : cli_bytes_to_target(&job->bytes, &target, &fd);
 	target.outdated = err && is_outdated(job, err);
-	at = cli_target_at(&target);
 	if (!err) {
-		cli_attributes_mark_copy(&at, copy_key(job));
+		cli_attributes_mark_copy(&target.at, copy_key(job));
 		err = cli_target_set_attributes(&target, &job->like,
 						job->frame ? job->like_fd
 							   : job->bytes.fd);
 	}
 	if (!err && fd >= 0 && fsync(fd) != 0)
-		err = cli_message_errno(target.name, -errno);
+		err = cli_message_errno(target.at.path, -errno);
 	return err ? err : cli_target_commit(&target, true);
 }
 

@@ -139,7 +139,6 @@ static int fill_output(const struct job *job, struct cli_output *out)
 {
 	const struct cli_copy *copy = &job->copy;
 	bool careful = job->options->common.remove && out->target.temp;
-	const struct cli_at at = cli_target_at(&out->target);
 	int err;
 
 	copy->progress->npasses = 1 + careful;
@@ -148,8 +147,9 @@ static int fill_output(const struct job *job, struct cli_output *out)
 		err = cli_output_finish(out, careful);
 	cli_progress_next(copy->progress);
 	if (!err && careful) {
-		cli_frames_forget_pages(&at);
-		err = cli_copy_compare_fd(copy, out->fd, 0, out->target.name);
+		cli_frames_forget_pages(&out->target.at);
+		err = cli_copy_compare_fd(copy, out->fd, 0,
+					  out->target.at.path);
 	}
 	if (!err)
 		err = cli_output_commit(out, careful);

@@ -367,8 +367,8 @@ static int rebuild(struct job *job)
 	from = open_like(&job->operand->at, &like);
 	options.mode = like.st_mode;
 	err = b2f_frame_rebuild(&options, job->operand->at.dir,
-				job->operand->at.name, target.dirfd,
-				target.base, &result);
+				job->operand->at.name, target.at.dir,
+				target.at.name, &result);
 	if (err)
 		cli_message_explain(job->path, err);
 	else

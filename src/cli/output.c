@@ -17,11 +17,10 @@
 
 struct cli_output cli_output_standard(void)
 {
-	return (struct cli_output){.fd = STDOUT_FILENO,
-				   .target = {.name = "standard output",
-					      .parent = -1,
-					      .dirfd = -1},
-				   .from = -1};
+	return (struct cli_output){
+		.fd = STDOUT_FILENO,
+		.target = {.at = {"standard output", .dir = -1}, .to.dir = -1},
+		.from = -1};
 }
 
 static int open_target(struct cli_output *out, const struct cli_at *at,
@@ -32,9 +31,9 @@ static int open_target(struct cli_output *out, const struct cli_at *at,
 
 	if (err)
 		return err;
-	out->fd = openat(t->dirfd, t->base,
+	out->fd = openat(t->at.dir, t->at.name,
 			 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	return out->fd < 0 ? cli_message_errno(out->target.name, -errno) : 0;
+	return out->fd < 0 ? cli_message_errno(out->target.at.path, -errno) : 0;
 }
 
 /* Opens a device or pipe that the user has named. */
@@ -52,14 +51,13 @@ static bool is_special(const struct cli_at *at, const struct stat *st)
 
 static int check_distinct(const struct cli_output *out, const char *what)
 {
-	const struct cli_at at = cli_target_result(&out->target);
 	struct stat st;
 
-	if (!out->target.temp || cli_at_stat(&at, &st) != 0 ||
+	if (!out->target.temp || cli_at_stat(&out->target.to, &st) != 0 ||
 	    !cli_at_is_same(&st, &out->like))
 		return 0;
-	return cli_refuse(-EINVAL, "%s: it is the %s itself", out->target.name,
-			  what);
+	return cli_refuse(-EINVAL, "%s: it is the %s itself",
+			  out->target.at.path, what);
 }
 
 int cli_output_open(struct cli_output *out, const struct cli_at *at,
@@ -73,7 +71,7 @@ int cli_output_open(struct cli_output *out, const struct cli_at *at,
 
 	*out = (struct cli_output){
 		.fd = -1,
-		.target = {.name = at->path, .parent = -1, .dirfd = -1},
+		.target = {.at = {at->path, .dir = -1}, .to.dir = -1},
 		.from = -1};
 	err = cli_frames_source(source, frame, &out->like, &out->from);
 	if (err)
@@ -147,7 +145,7 @@ int cli_output_write(struct cli_output *out, const void *data, size_t size)
 
 	if (err == -EPIPE && out->fd == STDOUT_FILENO)
 		return err;
-	return cli_message_errno(out->target.name, err);
+	return cli_message_errno(out->target.at.path, err);
 }
 
 static int finish_temp(struct cli_output *out, bool durable)
@@ -167,14 +165,14 @@ int cli_output_finish(struct cli_output *out, bool durable)
 	bool syncs = durable || out->target.replaces;
 	int err = out->target.temp ? finish_temp(out, syncs) : 0;
 
-	return cli_message_errno(out->target.name, err);
+	return cli_message_errno(out->target.at.path, err);
 }
 
 int cli_output_commit(struct cli_output *out, bool durable)
 {
 	/* Some filesystems report a failed write only here. */
 	int err = close(out->fd) != 0
-			  ? cli_message_errno(out->target.name, -errno)
+			  ? cli_message_errno(out->target.at.path, -errno)
 			  : 0;
 
 	out->fd = -1;

@@ -71,11 +71,11 @@ static int make_workshop(struct cli_target *t)
 {
 	int err;
 
-	cli_cleanup_add(t->parent, t->temp);
-	if (mkdirat(t->parent, t->temp, 0700) != 0)
+	cli_cleanup_add(t->to.dir, t->temp);
+	if (mkdirat(t->to.dir, t->temp, 0700) != 0)
 		return -errno;
-	t->dirfd = cli_at_open_below(t->parent, t->temp, O_RDONLY);
-	err = t->dirfd < 0 ? t->dirfd : own_workshop(t->dirfd);
+	t->at.dir = cli_at_open_below(t->to.dir, t->temp, O_RDONLY);
+	err = t->at.dir < 0 ? t->at.dir : own_workshop(t->at.dir);
 	return err;
 }
 
@@ -90,10 +90,10 @@ static int make_new_workshop(struct cli_target *t, int err)
 	uint64_t random;
 
 	if (!err && getrandom(&random, sizeof(random), 0) != sizeof(random))
-		err = cli_message_errno(t->name, -errno);
+		err = cli_message_errno(t->at.path, -errno);
 	if (!err) {
 		t->temp = temp_name(random);
-		err = cli_message_errno(t->name, make_workshop(t));
+		err = cli_message_errno(t->at.path, make_workshop(t));
 	}
 	if (err)
 		cli_target_close(t);
@@ -102,7 +102,7 @@ static int make_new_workshop(struct cli_target *t, int err)
 
 static int check_replaceable(const struct cli_target *t, const struct stat *st)
 {
-	const char *name = t->name;
+	const char *name = t->at.path;
 	struct b2f_frame_peek peek;
 	int err;
 
@@ -111,13 +111,13 @@ static int check_replaceable(const struct cli_target *t, const struct stat *st)
 	if (!S_ISDIR(st->st_mode))
 		return cli_refuse(
 			-EEXIST, "%s: it exists, and is no regular file", name);
-	err = b2f_frame_peek(t->parent, t->last, NULL, &peek);
+	err = b2f_frame_peek(t->to.dir, t->to.name, NULL, &peek);
 	if (err)
 		return cli_message_errno(name, err);
 	if (!peek.is_frame)
 		return cli_refuse(-EISDIR,
 				  "%s: it is a directory, but no frame", name);
-	return cli_frames_check_removable(t->parent, t->last, name);
+	return cli_frames_check_removable(t->to.dir, t->to.name, name);
 }
 
 /* The files that this run has made or reads, a search tree of struct stat. */
@@ -147,17 +147,18 @@ static int check_existing(struct cli_target *t, enum cli_replace replace)
 {
 	struct stat st;
 
-	if (fstatat(t->parent, t->last, &st, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : cli_message_errno(t->name, -errno);
+	if (fstatat(t->to.dir, t->to.name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0
+				       : cli_message_errno(t->at.path, -errno);
 	if (replace == CLI_REPLACE_OTHERS && tfind(&st, &known, compare))
 		return cli_refuse(-EEXIST,
 				  "%s: this run has made it, or reads "
 				  "it; -o names another place",
-				  t->name);
+				  t->at.path);
 	if (replace == CLI_REPLACE_NOTHING)
 		return cli_refuse(-EEXIST,
 				  "%s: it exists already; -f overwrites it",
-				  t->name);
+				  t->at.path);
 	t->replaces = replace;
 	return check_replaceable(t, &st);
 }
@@ -176,17 +177,18 @@ static int find(struct cli_target *t, const struct cli_at *at)
 {
 	bool is_named = !at || cli_at_is_named(at);
 
-	*t = CLI_TARGET_NONE;
-	t->name = at ? at->path : SCRATCH_DIR;
-	t->base = MADE;
+	*t = (struct cli_target)CLI_TARGET_NONE;
+	t->at.path = t->to.path = at ? at->path : SCRATCH_DIR;
+	t->at.name = MADE;
 	t->memory = at && is_named ? follow(at->name)
 				   : cli_need_copy(at ? at->name : SCRATCH_DIR);
 	if (!t->memory)
-		return cli_message_errno(t->name, -errno);
-	t->last = t->memory;
-	t->parent = is_named ? cli_at_open_holder(t->memory, O_RDONLY, &t->last)
-			     : cli_at_open_below(at->dir, "", O_RDONLY);
-	return t->parent < 0 ? cli_message_errno(t->name, t->parent) : 0;
+		return cli_message_errno(t->at.path, -errno);
+	t->to.name = t->memory;
+	t->to.dir =
+		is_named ? cli_at_open_holder(t->memory, O_RDONLY, &t->to.name)
+			 : cli_at_open_below(at->dir, "", O_RDONLY);
+	return t->to.dir < 0 ? cli_message_errno(t->at.path, t->to.dir) : 0;
 }
 
 /*
@@ -195,11 +197,11 @@ static int find(struct cli_target *t, const struct cli_at *at)
  */
 static int check_place(const struct cli_target *t)
 {
-	if (faccessat(t->parent, B2F_INDEX_NAME, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (faccessat(t->to.dir, B2F_INDEX_NAME, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
 	return cli_refuse(-EINVAL,
 			  "%s: its directory is a frame, and for chunks only",
-			  t->name);
+			  t->at.path);
 }
 
 static int begin(struct cli_target *out, const struct cli_at *at,
@@ -207,7 +209,7 @@ static int begin(struct cli_target *out, const struct cli_at *at,
 {
 	int err;
 
-	*out = CLI_TARGET_NONE;
+	*out = (struct cli_target)CLI_TARGET_NONE;
 	if (cli_kind_check_output(at->path))
 		return -EROFS;
 	err = find(out, at);
@@ -227,52 +229,33 @@ int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at)
 	return make_new_workshop(out, find(out, at));
 }
 
-struct cli_at cli_target_at(const struct cli_target *target)
-{
-	return (struct cli_at){.path = target->name,
-			       .kind = CLI_KIND_PATH,
-			       .dir = target->dirfd,
-			       .name = target->base};
-}
-
-struct cli_at cli_target_result(const struct cli_target *target)
-{
-	struct cli_at at = cli_target_at(target);
-
-	at.dir = target->parent;
-	at.name = target->last;
-	return at;
-}
-
 int cli_target_set_attributes(const struct cli_target *target,
 			      const struct stat *like, int from)
 {
-	const struct cli_at at = cli_target_at(target);
-
-	return cli_message_errno(target->name,
-				 cli_attributes_set(&at, like, from));
+	return cli_message_errno(target->at.path,
+				 cli_attributes_set(&target->at, like, from));
 }
 
 /* In a directory like /tmp, any user can make one of that name. */
 static int enter_workshop(struct cli_target *t)
 {
-	bool is_new = mkdirat(t->parent, t->temp, 0700) == 0;
+	bool is_new = mkdirat(t->to.dir, t->temp, 0700) == 0;
 	struct stat st;
 	int err = 0;
 
 	if (!is_new && errno != EEXIST)
 		return -errno;
-	t->dirfd = cli_at_open_below(t->parent, t->temp, O_RDONLY);
-	if (t->dirfd < 0)
-		return t->dirfd == -ENOTDIR ? -EEXIST : t->dirfd;
-	if (fstat(t->dirfd, &st) != 0)
+	t->at.dir = cli_at_open_below(t->to.dir, t->temp, O_RDONLY);
+	if (t->at.dir < 0)
+		return t->at.dir == -ENOTDIR ? -EEXIST : t->at.dir;
+	if (fstat(t->at.dir, &st) != 0)
 		return -errno;
 	if (!is_new && st.st_uid != geteuid())
 		err = -EEXIST;
-	else if (flock(t->dirfd, LOCK_EX | LOCK_NB) != 0 &&
+	else if (flock(t->at.dir, LOCK_EX | LOCK_NB) != 0 &&
 		 errno == EWOULDBLOCK)
 		err = -EBUSY;
-	return err ? err : own_workshop(t->dirfd);
+	return err ? err : own_workshop(t->at.dir);
 }
 
 /*
@@ -281,11 +264,11 @@ static int enter_workshop(struct cli_target *t)
  */
 static int clear_left(const struct cli_target *t)
 {
-	int err = cli_frames_remove_any(t->dirfd, OLD);
+	int err = cli_frames_remove_any(t->at.dir, OLD);
 
-	if (!err && faccessat(t->dirfd, MADE "/" B2F_INDEX_NAME, F_OK,
+	if (!err && faccessat(t->at.dir, MADE "/" B2F_INDEX_NAME, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
-		err = cli_frames_remove_any(t->dirfd, MADE);
+		err = cli_frames_remove_any(t->at.dir, MADE);
 	return err;
 }
 
@@ -298,7 +281,7 @@ int cli_target_open_kept(struct cli_target *out, const struct cli_at *at,
 	if (err)
 		goto out;
 	out->kept = true;
-	out->temp = temp_name(b2f_copy_key(version, out->last));
+	out->temp = temp_name(b2f_copy_key(version, out->to.name));
 	err = enter_workshop(out);
 	if (!err)
 		err = clear_left(out);
@@ -316,14 +299,14 @@ out:
 int cli_target_explain_kept(struct cli_target *target, int err)
 {
 	if (err != -EBUSY && err != -EEXIST)
-		return cli_message_errno(target->name, err);
+		return cli_message_errno(target->at.path, err);
 	if (err == -EBUSY)
 		cli_message_error("%s: another copy of it is being made",
-				  target->name);
+				  target->at.path);
 	else
 		cli_message_error("%s: the directory for its copy, %s, belongs "
 				  "to another user",
-				  target->name, target->temp);
+				  target->at.path, target->temp);
 	free(target->temp);
 	target->temp = NULL;
 	return err;
@@ -333,7 +316,7 @@ int cli_target_explain_kept(struct cli_target *target, int err)
 static void close_workshop(struct cli_target *t)
 {
 	cli_cleanup_lock();
-	if (unlinkat(t->parent, t->temp, AT_REMOVEDIR) != 0)
+	if (unlinkat(t->to.dir, t->temp, AT_REMOVEDIR) != 0)
 		errno = 0;
 	cli_cleanup_drop(t->temp);
 	cli_cleanup_unlock();
@@ -344,28 +327,34 @@ static void close_workshop(struct cli_target *t)
 /* The replaced file is in the workshop, and is removed with it. */
 static int remove_old(const struct cli_target *t)
 {
-	int err = cli_frames_remove_any(t->dirfd, OLD);
+	int err = cli_frames_remove_any(t->at.dir, OLD);
 
 	if (err)
 		cli_message_error("%s: done, but the old one could not be "
 				  "removed: it is %s/%s now (%s)",
-				  t->name, t->temp, OLD, b2f_strerror(err));
+				  t->at.path, t->temp, OLD, b2f_strerror(err));
 	return err;
+}
+
+/* Moves the result from the workshop to its place, over a file there. */
+static int move(const struct cli_target *t)
+{
+	return renameat(t->at.dir, t->at.name, t->to.dir, t->to.name) != 0
+		       ? -errno
+		       : 0;
 }
 
 /* Without RENAME_EXCHANGE the name is missing for a moment. */
 static int exchange_slowly(const struct cli_target *t)
 {
-	int err = 0;
+	int err;
 
-	if (renameat(t->parent, t->last, t->dirfd, OLD) != 0)
+	if (renameat(t->to.dir, t->to.name, t->at.dir, OLD) != 0)
 		return -errno;
-	if (renameat(t->dirfd, t->base, t->parent, t->last) != 0) {
-		err = -errno;
-		if (renameat(t->dirfd, OLD, t->parent, t->last) != 0)
-			cli_message_error("%s: it is %s/%s now", t->name,
-					  t->temp, OLD);
-	}
+	err = move(t);
+	if (err && renameat(t->at.dir, OLD, t->to.dir, t->to.name) != 0)
+		cli_message_error("%s: it is %s/%s now", t->at.path, t->temp,
+				  OLD);
 	return err;
 }
 
@@ -377,12 +366,12 @@ static int exchange(const struct cli_target *t)
 {
 	int err = 0;
 
-	if (renameat(t->dirfd, t->base, t->dirfd, OLD) != 0)
+	if (renameat(t->at.dir, t->at.name, t->at.dir, OLD) != 0)
 		return -errno;
-	if (renameat2(t->dirfd, OLD, t->parent, t->last, RENAME_EXCHANGE) == 0)
+	if (!renameat2(t->at.dir, OLD, t->to.dir, t->to.name, RENAME_EXCHANGE))
 		return 0;
 	err = -errno;
-	if (renameat(t->dirfd, OLD, t->dirfd, t->base) != 0 ||
+	if (renameat(t->at.dir, OLD, t->at.dir, t->at.name) != 0 ||
 	    (err != -EINVAL && err != -ENOSYS))
 		return err;
 	return exchange_slowly(t);
@@ -416,19 +405,18 @@ static int replace(const struct cli_target *t)
 {
 	struct stat old, new;
 
-	if (fstatat(t->dirfd, t->base, &new, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(t->at.dir, t->at.name, &new, AT_SYMLINK_NOFOLLOW) != 0)
 		return -errno;
 	/* The old one has been removed meanwhile. */
-	if (fstatat(t->parent, t->last, &old, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? b2f_io_rename(t->dirfd, t->base,
-						       t->parent, t->last)
+	if (fstatat(t->to.dir, t->to.name, &old, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? b2f_io_rename(t->at.dir, t->at.name,
+						       t->to.dir, t->to.name)
 				       : -errno;
 	if (S_ISREG(old.st_mode) && S_ISREG(new.st_mode))
-		return renameat(t->dirfd, t->base, t->parent, t->last) ? -errno
-								       : 0;
+		return move(t);
 	if (S_ISDIR(old.st_mode) && S_ISDIR(new.st_mode))
-		carry_over(cli_at_open_below(t->parent, t->last, O_PATH),
-			   cli_at_open_below(t->dirfd, t->base, O_PATH));
+		carry_over(cli_at_open_below(t->to.dir, t->to.name, O_PATH),
+			   cli_at_open_below(t->at.dir, t->at.name, O_PATH));
 	return exchange(t);
 }
 
@@ -439,14 +427,14 @@ static int replace(const struct cli_target *t)
 static int give_name(const struct cli_target *t)
 {
 	CLI_OWN_FD int fd =
-		openat(t->dirfd, t->base,
+		openat(t->at.dir, t->at.name,
 		       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	bool lent = fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IWUSR) &&
 		    fchmod(fd, (st.st_mode & 07777) | S_IWUSR) == 0;
 	int err = t->replaces ? replace(t)
-			      : b2f_io_rename(t->dirfd, t->base, t->parent,
-					      t->last);
+			      : b2f_io_rename(t->at.dir, t->at.name, t->to.dir,
+					      t->to.name);
 
 	if (lent && fchmod(fd, st.st_mode & 07777) != 0 && !err)
 		err = -errno;
@@ -459,14 +447,14 @@ static int give_name(const struct cli_target *t)
  */
 static int sync_name(const struct cli_target *t)
 {
-	int err = cli_at_sync(t->parent);
+	int err = cli_at_sync(t->to.dir);
 
 	if (!err)
 		return 0;
 	cli_message_error("%s: done, but a loss of power may undo it: %s",
-			  t->name, b2f_strerror(err));
-	if (faccessat(t->dirfd, OLD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		cli_message_error("%s: the old one is %s/%s now", t->name,
+			  t->at.path, b2f_strerror(err));
+	if (faccessat(t->at.dir, OLD, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		cli_message_error("%s: the old one is %s/%s now", t->at.path,
 				  t->temp, OLD);
 	return B2F_EINDOUBT;
 }
@@ -478,17 +466,16 @@ static int sync_name(const struct cli_target *t)
 static int hold_old(const struct cli_target *t, struct b2f_frame **old)
 {
 	const struct b2f_frame_options how = {0};
-	const struct cli_at at = cli_target_result(t);
 	int err;
 
 	if (t->replaces != CLI_REPLACE_OTHERS)
 		return 0;
 	cli_message_pause(true);
-	err = cli_frames_open(&how, &at, old);
+	err = cli_frames_open(&how, &t->to, old);
 	cli_message_pause(false);
 	if (err == -EAGAIN)
-		return cli_frames_refuse_locked(t->name);
-	return err ? 0 : cli_frames_hold(t->name, *old);
+		return cli_frames_refuse_locked(t->at.path);
+	return err ? 0 : cli_frames_hold(t->at.path, *old);
 }
 
 static int publish(struct cli_target *t, bool durable)
@@ -499,7 +486,7 @@ static int publish(struct cli_target *t, bool durable)
 	err = give_name(t);
 	cli_cleanup_unlock();
 	if (err)
-		return cli_message_errno(t->name, err);
+		return cli_message_errno(t->at.path, err);
 	if (durable)
 		err = sync_name(t);
 	if (!err && t->replaces)
@@ -510,12 +497,11 @@ static int publish(struct cli_target *t, bool durable)
 
 int cli_target_commit(struct cli_target *target, bool durable)
 {
-	const struct cli_at at = cli_target_at(target);
 	CLI_OWN_FRAME struct b2f_frame *old = NULL;
-	int err = cli_target_know(&at);
+	int err = cli_target_know(&target->at);
 
 	if (err)
-		return cli_message_errno(target->name, err);
+		return cli_message_errno(target->at.path, err);
 	err = hold_old(target, &old);
 	return err ? err : publish(target, durable);
 }
@@ -525,39 +511,39 @@ static void remove_empty(const struct cli_target *t)
 {
 	struct stat st;
 
-	if (fstatat(t->dirfd, MADE, &st, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(t->at.dir, MADE, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return;
 	if (S_ISDIR(st.st_mode))
-		unlinkat(t->dirfd, MADE, AT_REMOVEDIR);
+		unlinkat(t->at.dir, MADE, AT_REMOVEDIR);
 	else if (st.st_size == 0)
-		unlinkat(t->dirfd, MADE, 0);
+		unlinkat(t->at.dir, MADE, 0);
 }
 
 static void remove_made(const struct cli_target *t)
 {
-	int err = cli_frames_remove_any(t->dirfd, MADE);
+	int err = cli_frames_remove_any(t->at.dir, MADE);
 
 	/* It may be a directory without an index. */
 	if (err == -ENOENT)
-		cli_cleanup_remove(t->dirfd, MADE);
+		cli_cleanup_remove(t->at.dir, MADE);
 	else
-		cli_message_errno(t->name, err);
+		cli_message_errno(t->at.path, err);
 }
 
 void cli_target_close(struct cli_target *target)
 {
-	if (target->temp && target->dirfd >= 0) {
+	if (target->temp && target->at.dir >= 0) {
 		if (!target->kept)
 			remove_made(target);
 		else if (target->outdated)
-			cli_cleanup_remove(target->dirfd, MADE);
+			cli_cleanup_remove(target->at.dir, MADE);
 		else
 			remove_empty(target);
 	}
 	if (target->temp)
 		close_workshop(target);
-	cli_at_close(target->dirfd);
-	cli_at_close(target->parent);
+	cli_at_close(target->at.dir);
+	cli_at_close(target->to.dir);
 	free(target->memory);
-	*target = CLI_TARGET_NONE;
+	*target = (struct cli_target)CLI_TARGET_NONE;
 }

@@ -40,18 +40,17 @@ enum cli_replace {
 
 /* Begin with CLI_TARGET_NONE. */
 struct cli_target {
-	/* Name for messages; owned by the caller. */
-	const char *name;
-	/* The directory of the result, without links; -1: it gets no name. */
-	int parent;
-	/* The name in @parent; points into @memory. */
-	const char *last;
+	/*
+	 * Where the result is being made, in the open workshop; and its final
+	 * place, in an open directory, without links.  The path, of both, is
+	 * for messages, and owned by the caller.
+	 */
+	struct cli_at at;
+	struct cli_at to;
+	/* The name in @to points into it. */
 	char *memory;
-	/* Name of the workshop in @parent; NULL: there is none. */
+	/* Name of the workshop beside @to; NULL: there is none. */
 	char *temp;
-	/* The open workshop, and the name of the result in it. */
-	int dirfd;
-	const char *base;
 	/* A file exists, and may be replaced as one of these. */
 	enum cli_replace replaces;
 	/* The workshop stays for an interrupted copy to go on. */
@@ -60,7 +59,7 @@ struct cli_target {
 	bool outdated;
 };
 
-#define CLI_TARGET_NONE ((struct cli_target){.parent = -1, .dirfd = -1})
+#define CLI_TARGET_NONE {.at.dir = -1, .to.dir = -1}
 
 /*
  * Notes the existing @at as a file that this run reads or has made, and that
@@ -107,12 +106,6 @@ int cli_target_explain_kept(struct cli_target *target, int err);
  */
 B2F_MUST_CHECK
 int cli_target_open_scratch(struct cli_target *out, const struct cli_at *at);
-
-/* The place where the result is being made. */
-struct cli_at cli_target_at(const struct cli_target *target);
-
-/* The final place of the result. */
-struct cli_at cli_target_result(const struct cli_target *target);
 
 /* Like cli_attributes_set(), for the new file or frame. */
 B2F_MUST_CHECK

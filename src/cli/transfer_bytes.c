@@ -167,11 +167,11 @@ static int fill(struct cli_bytes *bytes, int fd, uint64_t off, const char *name)
 static int open_named(const struct cli_target *target, bool *is_new)
 {
 	const int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(target->dirfd, target->base, flags | O_EXCL, 0600);
+	int fd = openat(target->at.dir, target->at.name, flags | O_EXCL, 0600);
 
 	*is_new = fd >= 0;
 	if (fd < 0 && errno == EEXIST)
-		fd = openat(target->dirfd, target->base, flags, 0600);
+		fd = openat(target->at.dir, target->at.name, flags, 0600);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -181,7 +181,8 @@ static int check_begun(const struct cli_target *target, const struct stat *now)
 	struct stat named;
 
 	/* The copy may have been completed, and renamed. */
-	if (fstatat(target->dirfd, target->base, &named, AT_SYMLINK_NOFOLLOW) ||
+	if (fstatat(target->at.dir, target->at.name, &named,
+		    AT_SYMLINK_NOFOLLOW) ||
 	    !cli_at_is_same(&named, now))
 		return -EBUSY;
 	/* In a directory like /tmp, any user can make a file of that name. */
@@ -220,7 +221,7 @@ int cli_bytes_to_target(struct cli_bytes *bytes, struct cli_target *target,
 		target, open_begun(target, bytes->size, fd, &off));
 
 	if (!err)
-		err = fill(bytes, *fd, off, target->name);
+		err = fill(bytes, *fd, off, target->at.path);
 	/* An empty file was not read, so check it here. */
 	if (err || bytes->fd < 0)
 		return err;
