@@ -1,31 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cmd_bench.c - bloscctl bench: finds good settings for some data */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <jansson.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "b2frame/b2frame.h"
-#include "cli/bench_result.h"
+#include "b2frame/names.h"
 #include "cli/command.h"
 #include "cli/common.h"
 #include "cli/encoding.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/input.h"
+#include "cli/json.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "cli/progress.h"
+#include "cli/show.h"
+#include "programs/measure.h"
 #include "words/value.h"
 
+struct row {
+	struct b2f_settings settings;
+	struct b2f_measured measured;
+	/*
+	 * No other row is as good in ratio and both speeds, and better in one
+	 * of them.
+	 */
+	bool front;
+};
+
+/* The data that are tried, and the results. */
 struct sample {
-	/* malloc'ed; their number is in the result. */
+	const char *path;
+	/* The file is a frame; an array, which keeps its type and chunks. */
+	bool encodes_again;
+	bool keeps_sizes;
+	/* Size of the file, and bytes that are tried; malloc'ed. */
+	uint64_t total;
+	uint64_t size;
 	uint8_t *data;
 	/* The item size guessed from them. */
 	uint32_t typesize;
-	struct cli_bench_result result;
+	/* malloc'ed. */
+	struct row *rows;
+	size_t n;
+	/* Number of settings left out for lack of time. */
+	size_t left;
+	/* Speed of the disk in bytes/s, and number of threads, to judge for. */
+	uint64_t disk;
+	unsigned int nthreads;
 };
 
 /* Limit of the sample; twice as much is in memory. */
@@ -192,12 +221,12 @@ static int read_pieces(const struct source *s, uint64_t limit,
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t off = several ? (s->size - piece) / (n - 1) * i : 0;
-		ssize_t got = read_some(s, out->data + out->result.size,
-					(size_t)piece, off - off % GRID);
+		ssize_t got = read_some(s, out->data + out->size, (size_t)piece,
+					off - off % GRID);
 
 		if (got < 0)
 			return (int)got;
-		out->result.size += (size_t)got;
+		out->size += (size_t)got;
 	}
 	return 0;
 }
@@ -226,10 +255,10 @@ static int guess(const char *path, struct sample *out)
 	struct b2f_settings settings = b2f_settings_default();
 	int err;
 
-	if (out->result.size == 0)
+	if (out->size == 0)
 		return cli_refuse(-ENODATA, "%s: there are no data in it",
 				  path);
-	err = b2f_settings_guess(&settings, out->data, out->result.size);
+	err = b2f_settings_guess(&settings, out->data, out->size);
 	out->typesize = settings.typesize;
 	return cli_message_errno(path, err);
 }
@@ -249,7 +278,6 @@ static void close_source(struct source *s)
 static int take_sample(const char *path, uint64_t limit,
 		       struct sample *out)
 {
-	struct cli_bench_result *result = &out->result;
 	struct source s = {.path = path, .in.fd = -1};
 	int err = open_source(&s);
 
@@ -263,9 +291,9 @@ static int take_sample(const char *path, uint64_t limit,
 		err = read_pieces(&s, limit, out);
 	if (!err)
 		err = guess(path, out);
-	result->total = s.size ? s.size : result->size;
-	result->encodes_again = s.file;
-	result->keeps_sizes = s.file && b2f_frame_array(b2f_file_frame(s.file));
+	out->total = s.size ? s.size : out->size;
+	out->encodes_again = s.file;
+	out->keeps_sizes = s.file && b2f_frame_array(b2f_file_frame(s.file));
 	close_source(&s);
 	return err;
 }
@@ -319,7 +347,6 @@ static bool is_same(struct b2f_settings a, struct b2f_settings b, size_t size)
 /* Puts the settings to try into the result, the most useful ones first. */
 static void list_settings(const struct bench *b, struct sample *sample)
 {
-	struct cli_bench_result *result = &sample->result;
 	char typesize[12];
 
 	snprintf(typesize, sizeof(typesize), "%u", sample->typesize);
@@ -327,12 +354,12 @@ static void list_settings(const struct bench *b, struct sample *sample)
 		struct b2f_settings s = combine(b, i, typesize);
 		size_t k = 0;
 
-		while (k < result->n &&
-		       !is_same(result->rows[k].settings, s, result->size))
+		while (k < sample->n &&
+		       !is_same(sample->rows[k].settings, s, sample->size))
 			k++;
-		if (k == result->n &&
+		if (k == sample->n &&
 		    (!is_idle(&s) || b->lists[CLI_FILTERS].n == 1))
-			result->rows[result->n++].settings = s;
+			sample->rows[sample->n++].settings = s;
 	}
 }
 
@@ -340,46 +367,373 @@ static void list_settings(const struct bench *b, struct sample *sample)
 static int measure_all(const struct bench *b, struct sample *sample)
 {
 	uint64_t end = cli_common_now_ms() + b->seconds * 1000;
-	struct cli_bench_result *result = &sample->result;
 	struct cli_progress progress;
-	size_t n = result->n, i = 0;
+	size_t n = sample->n, i = 0;
 	int err = 0;
 
-	cli_progress_init(&progress, result->path, !b->common.no_progress);
+	cli_progress_init(&progress, sample->path, !b->common.no_progress);
 	while (i < n && !err && (i == 0 || cli_common_now_ms() < end)) {
-		struct cli_bench_row *row = &result->rows[i++];
+		struct row *row = &sample->rows[i++];
 
 		err = b2f_settings_measure(&row->settings, sample->data,
-					   result->size, LEAST_NS,
+					   sample->size, LEAST_NS,
 					   &row->measured);
-		cli_progress_update(&progress, i * result->size,
-				    n * result->size);
+		cli_progress_update(&progress, i * sample->size,
+				    n * sample->size);
 	}
 	cli_progress_fini(&progress);
-	result->n = i;
-	result->left = n - i;
-	return cli_message_errno(result->path, err);
+	sample->n = i;
+	sample->left = n - i;
+	return cli_message_errno(sample->path, err);
+}
+
+/* Is @a nowhere worse than @b, and better somewhere? */
+static bool beats(const struct b2f_measured *a, const struct b2f_measured *b)
+{
+	return a->cbytes <= b->cbytes && a->encode_ns <= b->encode_ns &&
+	       a->decode_ns <= b->decode_ns &&
+	       (a->cbytes < b->cbytes || a->encode_ns < b->encode_ns ||
+		a->decode_ns < b->decode_ns);
+}
+
+static bool is_front(const struct sample *s, size_t i)
+{
+	for (size_t k = 0; k < s->n; k++)
+		if (beats(&s->rows[k].measured, &s->rows[i].measured))
+			return false;
+	return true;
+}
+
+/* Nanoseconds to encode, write, read and decode all tried data. */
+static double cost(const struct sample *s, const struct row *row)
+{
+	const struct b2f_measured *m = &row->measured;
+
+	return (double)(m->encode_ns + m->decode_ns) / s->nthreads +
+	       2e9 * (double)m->cbytes / (double)s->disk;
+}
+
+static int compare_ratio(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return (x->measured.cbytes > y->measured.cbytes) -
+	       (x->measured.cbytes < y->measured.cbytes);
+}
+
+/* "shuffle,bytedelta", as --filter has it; "none" for none. malloc'ed. */
+static char *filters_of(const struct b2f_settings *settings)
+{
+	const char *comma = "";
+	char *text = NULL;
+	size_t size;
+	FILE *out = cli_need(open_memstream(&text, &size));
+
+	for (int i = 0; i < B2F_SLOTS; i++) {
+		if (settings->filters[i] == 0)
+			continue;
+		fprintf(out, "%s%s", comma,
+			b2f_filter_name(settings->filters[i]));
+		if (settings->filters_meta[i])
+			fprintf(out, ":%u", settings->filters_meta[i]);
+		comma = ",";
+	}
+	fputs(*comma ? "" : "none", out);
+	fclose(out);
+	return text;
+}
+
+/* A size as options take it. */
+static char *size_of(uint32_t size)
+{
+	if (size % (1 << 20) == 0)
+		return cli_need_text("%um", size >> 20);
+	return size % (1 << 10) == 0 ? cli_need_text("%uk", size >> 10)
+				     : cli_need_text("%u", size);
+}
+
+static char *command_of(const struct sample *s, const struct b2f_settings *to)
+{
+	B2F_OWN char *filters = filters_of(to);
+	B2F_OWN char *size = size_of((uint32_t)to->chunksize);
+	B2F_OWN char *sizes = cli_need_text(" --typesize=%u --chunksize=%s",
+					    to->typesize, size);
+
+	return cli_need_text("bloscctl %scompress -%u --codec=%s --filter=%s%s",
+			     s->encodes_again ? "re" : "", to->clevel,
+			     b2f_codec_code_name(to->codec), filters,
+			     s->keeps_sizes ? "" : sizes);
+}
+
+static const char head_text[] =
+	"{}: {sample:size} of {nbytes:size}; {measured} settings measured, on "
+	"one thread[{!all}; those that no other one beats:]\n"
+	"[{+left_out} more were left out: --time allows more\n]"
+	"  codec    level  filter               typesize      chunk    ratio"
+	"    write     read     memory\n"
+	"                                                                    "
+	"     MB/s     MB/s\n";
+
+static const char row_text[] =
+	"[{?front}*| ] {codec,-8}{clevel,6}  {filter,-20}{typesize,9}"
+	"{chunksize:size,11}{ratio:ratio,9}{encode_bytes_per_s:mega,9}"
+	"{decode_bytes_per_s:mega,9}[{+memory:size,11}|          -]\n";
+
+static const char best_text[] =
+	"[\nFastest to write to a disk of {disk_bytes_per_s:size}/s and to "
+	"read again, with {threads} thread[{!threads=1}s]:\n  {command} {}\n]";
+
+static json_t *describe(const struct sample *s, const struct row *row)
+{
+	const struct b2f_settings *to = &row->settings;
+	const struct b2f_measured *m = &row->measured;
+	double size = (double)s->size;
+	B2F_OWN char *filters = filters_of(to);
+
+	return json_pack(
+		"{s:s, s:i, s:s, s:I, s:i, s:I, s:I, s:I, s:f, s:f, s:f, s:I, "
+		"s:b}",
+		"codec", b2f_codec_code_name(to->codec), "clevel",
+		(int)to->clevel, "filter", filters, "typesize",
+		(json_int_t)to->typesize, "chunksize", (int)to->chunksize,
+		"cbytes", (json_int_t)m->cbytes, "encode_ns",
+		(json_int_t)m->encode_ns, "decode_ns", (json_int_t)m->decode_ns,
+		"ratio", size / (double)m->cbytes, "encode_bytes_per_s",
+		size * 1e9 / (double)m->encode_ns, "decode_bytes_per_s",
+		size * 1e9 / (double)m->decode_ns, "memory",
+		(json_int_t)m->memory, "front", row->front);
+}
+
+/*
+ * Finds the front and the best row, and describes the result; free it.  Rows
+ * are sorted by ratio, which is that of the sample.  The best row takes least
+ * time to encode, write to the disk, read, and decode.
+ */
+static json_t *judge(struct sample *s)
+{
+	const struct row *best = NULL, *row = s->rows;
+	json_t *rows = json_array();
+	B2F_OWN char *command = NULL;
+
+	for (size_t i = 0; i < s->n; i++)
+		s->rows[i].front = is_front(s, i);
+	qsort(s->rows, s->n, sizeof(*row), compare_ratio);
+	for (; row < s->rows + s->n; row++) {
+		json_array_append_new(rows, describe(s, row));
+		if (!best || cost(s, row) < cost(s, best))
+			best = row;
+	}
+	command = best ? command_of(s, &best->settings) : NULL;
+	return json_pack("{s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o*, s:s*}",
+			 "file", cli_json_name(s->path), "nbytes",
+			 (json_int_t)s->total, "sample", (json_int_t)s->size,
+			 "left_out", (json_int_t)s->left, "disk_bytes_per_s",
+			 (json_int_t)s->disk, "threads", (int)s->nthreads,
+			 "rows", rows, "best", best ? describe(s, best) : NULL,
+			 "command", command);
+}
+
+/* Prints the front (@all or --json: every row) and the best command line. */
+static void print_result(const char *path, json_t *object, bool all)
+{
+	const json_t *rows = json_object_get(object, "rows");
+
+	if (cli_json_wanted()) {
+		cli_json_print(json_incref(object));
+		return;
+	}
+	json_object_set_new(object, "all", json_boolean(all));
+	json_object_set_new(object, "measured",
+			    json_integer((json_int_t)json_array_size(rows)));
+	cli_show(stdout, head_text, path, object);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (all || json_is_true(json_object_get(row, "front")))
+			cli_show(stdout, row_text, path, row);
+	}
+	cli_show(stdout, best_text, path, object);
+}
+
+/* gnuplot's output is not needed. */
+#define PROGRAM "gnuplot"
+#define CALL	PROGRAM " - >/dev/null"
+#define CHECK	PROGRAM " --version >/dev/null 2>&1"
+
+/* Codes of codecs, from 0 on. */
+#define NCODECS 6
+
+/* Can @path be created, or written to? */
+static int check_path(const char *path)
+{
+	B2F_OWN char *copy = NULL;
+
+	if (cli_kind_check_output(path))
+		return -EROFS;
+	if (access(path, W_OK) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -errno;
+	copy = cli_need_copy(path);
+	return access(dirname(copy), W_OK) ? -errno : 0;
+}
+
+/* Call before measuring: is there gnuplot, and a directory for @path? */
+static int check_plot(const char *path)
+{
+	int err = check_path(path);
+
+	if (err)
+		return cli_message_errno(path, err);
+	if (system(CHECK) == 0)
+		return 0;
+	return cli_refuse(-ENOENT, "--plot: no " PROGRAM
+				   " runs here; --json has all figures");
+}
+
+/* Writes @text in gnuplot's quotes, which only ' ends. */
+static void put_quoted(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++)
+		fputs(*text == '\'' ? "''" : (char[]){*text, 0}, out);
+	fputc('\'', out);
+}
+
+/* Is @row one of the codec or, with NULL, on the front? */
+static bool is_of(const json_t *row, const char *codec)
+{
+	return codec ? strcmp(json_string_value(json_object_get(row, "codec")),
+			      codec) == 0
+		     : json_is_true(json_object_get(row, "front"));
+}
+
+/* Writes the points of one graph; returns how many. */
+static size_t put_points(FILE *out, const json_t *rows, const char *codec,
+			 const char *speed)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (!is_of(row, codec))
+			continue;
+		fprintf(out, "%g %g\n",
+			json_number_value(json_object_get(row, speed)) / 1e6,
+			json_number_value(json_object_get(row, "ratio")));
+		n++;
+	}
+	return n;
+}
+
+/* An axis just longer than the data; by itself gnuplot takes whole decades. */
+static void put_range(FILE *out, char axis, const json_t *rows, const char *key,
+		      double unit)
+{
+	double min = 0, max = 0;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		double value =
+			json_number_value(json_object_get(row, key)) / unit;
+
+		min = i == 0 || value < min ? value : min;
+		max = value > max ? value : max;
+	}
+	fprintf(out, "set %crange [%g:%g]\n", axis, min / 1.5, max * 1.5);
+}
+
+static void put_graph(FILE *out, const json_t *rows, bool reading)
+{
+	const char *speed =
+		reading ? "decode_bytes_per_s" : "encode_bytes_per_s";
+	unsigned int index = 0;
+	B2F_OWN char *text = NULL;
+	size_t size;
+	FILE *then = cli_need(open_memstream(&text, &size));
+
+	fprintf(out, "set xlabel '%s, MB/s, one thread'\n",
+		reading ? "decoded" : "encoded");
+	put_range(out, 'x', rows, speed, 1e6);
+	put_range(out, 'y', rows, "ratio", 1);
+	fputs("$points << END\n", out);
+	for (unsigned int code = 0; code <= NCODECS; code++) {
+		const char *codec =
+			code < NCODECS ? b2f_codec_code_name(code) : NULL;
+
+		if (put_points(out, rows, codec, speed) == 0)
+			continue;
+		fputs("\n\n", out);
+		fprintf(then, "%s $points index %u with points %s title '%s'",
+			index ? "," : "plot", index,
+			codec ? "pt 7" : "pt 6 ps 2 lc 'black'",
+			codec ? codec : "not beaten");
+		index++;
+	}
+	fclose(then);
+	fprintf(out, "END\n%s\n", text);
+}
+
+static void put_script(FILE *out, const char *title, const json_t *rows,
+		       const char *path)
+{
+	fputs("set terminal pngcairo noenhanced size 1200,600\nset output ",
+	      out);
+	put_quoted(out, path);
+	fputs("\nset logscale x\nset logscale y\nset ylabel 'ratio'\nset grid\n"
+	      "set key outside bottom center horizontal\n"
+	      "set lmargin 11\nset rmargin 4\nset bmargin 7\n"
+	      "set multiplot layout 1,2 title ",
+	      out);
+	/* A title is one line. */
+	put_quoted(out, strchr(title, '\n') ? "" : title);
+	fputc('\n', out);
+	put_graph(out, rows, false);
+	put_graph(out, rows, true);
+	fputs("unset multiplot\n", out);
+}
+
+/*
+ * Plots ratio over both speeds, one colour per codec, of the rows @rows to the
+ * PNG file @path.
+ */
+static int plot(const char *title, const json_t *rows, const char *path)
+{
+	FILE *out = strchr(path, '\n') ? NULL : popen(CALL, "we");
+	void (*then)(int);
+	bool failed;
+
+	if (!out)
+		return cli_message_errno(path, -EINVAL);
+	/* gnuplot may end early: its exit status tells. */
+	then = signal(SIGPIPE, SIG_IGN);
+	put_script(out, title, rows, path);
+	failed = pclose(out) != 0;
+	signal(SIGPIPE, then);
+	if (failed)
+		cli_message_error("%s: " PROGRAM " could not make it", path);
+	return failed ? -EIO : 0;
 }
 
 static int bench_sample(struct bench *b, struct sample *sample)
 {
-	struct cli_bench_result *result = &sample->result;
 	json_t *object;
 	int err;
 
 	for (size_t i = 0; i < NPARTS; i++)
 		if (b->lists[order[i]].n == 0)
 			b->lists[order[i]] = usual[order[i]];
-	result->rows = cli_need(calloc(count(b), sizeof(*result->rows)));
+	sample->rows = cli_need(calloc(count(b), sizeof(*sample->rows)));
 	list_settings(b, sample);
 	err = measure_all(b, sample);
 	if (err)
 		return err;
-	object = cli_bench_judge(result);
-	cli_bench_print(result->path, json_incref(object), b->all);
+	object = judge(sample);
+	print_result(sample->path, object, b->all);
 	if (b->plot)
-		err = cli_bench_plot(result->path,
-				     json_object_get(object, "rows"), b->plot);
+		err = plot(sample->path, json_object_get(object, "rows"),
+			   b->plot);
 	json_decref(object);
 	return err;
 }
@@ -396,17 +750,16 @@ static unsigned int nthreads(const struct bench *b)
 static int run_bench(const struct cli_command *self, void *bench, char **file)
 {
 	struct bench *b = bench;
-	struct sample sample = {.result = {.path = *file,
-					   .disk = b->disk,
-					   .nthreads = nthreads(b)}};
-	int err = b->plot ? cli_bench_plot_check(b->plot) : 0;
+	struct sample sample = {
+		.path = *file, .disk = b->disk, .nthreads = nthreads(b)};
+	int err = b->plot ? check_plot(b->plot) : 0;
 
 	(void)self;
 	if (!err)
 		err = take_sample(*file, b->sample, &sample);
 	if (!err)
 		err = bench_sample(b, &sample);
-	free(sample.result.rows);
+	free(sample.rows);
 	free(sample.data);
 	return err ? CLI_EXIT_FAILURE : CLI_EXIT_OK;
 }

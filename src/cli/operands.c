@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/directories.h"
+#include "cli/attributes.h"
 #include "cli/exit_codes.h"
 #include "cli/frames.h"
 #include "cli/json.h"
@@ -451,9 +451,123 @@ static int run_item(struct run *run, const struct found_item *item, int root)
 	return run_operand(run, &operand, err);
 }
 
+/*
+ * The directories of a tree that is copied.  Each is made before its contents,
+ * writable for its owner alone, and gets its owner, permissions, times and
+ * attributes when its contents are complete.  Both use descriptors of the
+ * source and the copy, because the names may change meanwhile.
+ */
+struct copied {
+	/* The top directories of both trees. */
+	int from;
+	int to;
+	/* Directories made so far. */
+	struct copied_directory {
+		/* Path below both tops. */
+		char *below;
+		struct stat like;
+		struct stat as;
+	} *made;
+	size_t n;
+};
+
+static int stat_below(int top, const char *below, struct stat *out)
+{
+	CLI_OWN_FD int fd = cli_at_open_below(top, below, O_PATH);
+
+	return fd < 0 ? fd : fstat(fd, out) != 0 ? -errno : 0;
+}
+
+/* Returns 1 if the directory exists already. */
+static int make_one(int top, const char *below, mode_t mode)
+{
+	const char *name;
+	CLI_OWN_FD int dir =
+		cli_at_open_parent(top, below, CLI_MAKE_DURABLE, &name);
+
+	return dir < 0 ? dir : cli_at_make(dir, name, mode, CLI_MAKE_DURABLE);
+}
+
+/*
+ * Makes the directory @below, named @path in messages, or (@was_made) notes
+ * that it was made.  An existing directory is not changed.  Returns 0, or an
+ * errno after printing it.
+ */
+static int copy_directory(struct copied *d, const char *path, const char *below,
+			  bool was_made)
+{
+	struct stat like, as;
+	int err = stat_below(d->from, below, &like), there = 0;
+
+	/*
+	 * Until all is in it, no other user may write to it: links could
+	 * redirect the copy.  The mode is nearly the final one, in case of
+	 * an interruption.
+	 */
+	if (!err && !was_made)
+		there = make_one(d->to, below, (like.st_mode & 0755) | S_IRWXU);
+	if (!err)
+		err = there < 0 ? there : stat_below(d->to, below, &as);
+	if (there > 0 && (err == -ENOTDIR || err == -ELOOP))
+		err = -EEXIST;
+	if (err || there)
+		return cli_message_errno(path, err);
+	d->made = cli_need_room(d->made, d->n, sizeof(*d->made));
+	d->made[d->n++] =
+		(struct copied_directory){cli_need_copy(below), like, as};
+	return 0;
+}
+
+/* Opens @below if it is still the file @st, or returns an errno. */
+static int open_same(int top, const char *below, const struct stat *st)
+{
+	int fd = cli_at_open_below(top, below, O_RDONLY);
+	struct stat now;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &now) == 0 && cli_at_is_same(&now, st))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static int finish_directory(const struct copied *d,
+			    const struct copied_directory *made)
+{
+	CLI_OWN_FD int fd = open_same(d->to, made->below, &made->as);
+	CLI_OWN_FD int from = open_same(d->from, made->below, &made->like);
+
+	return fd < 0 ? fd
+		      : cli_attributes_set_directory(fd, &made->like, from);
+}
+
+/* Finishes those below @path; prints all errors, and returns the first. */
+static int finish_directories(struct copied *d, const char *path)
+{
+	int first = 0;
+
+	/*
+	 * A change in a directory changes its mtime, so set the times of the
+	 * innermost first; the parents still belong to us.
+	 */
+	while (d->n > 0) {
+		struct copied_directory *made = &d->made[--d->n];
+		int err = finish_directory(d, made);
+
+		if (err)
+			cli_message_error("%s/%s: %s", path, made->below,
+					  b2f_strerror(err));
+		first = first ? first : err;
+		free(made->below);
+	}
+	free(d->made);
+	return first;
+}
+
 /* Copies the directories of @found, if source and results are paths. */
 static int make_directories(struct run *run, int fd, const struct found *found,
-			    struct cli_directories *made)
+			    struct copied *made)
 {
 	int first, err;
 
@@ -462,14 +576,14 @@ static int make_directories(struct run *run, int fd, const struct found *found,
 	first = open_output(run);
 	if (first)
 		return first;
-	*made = (struct cli_directories){.from = fd, .to = run->output};
+	*made = (struct copied){.from = fd, .to = run->output};
 	if (run->made_output)
-		first = cli_directories_make(made, run->to, "", true);
+		first = copy_directory(made, run->to, "", true);
 	for (size_t i = 0; i < found->ndirs; i++) {
 		const char *below = found->dirs[i].below;
 		B2F_OWN char *place = place_of(run, below);
 
-		err = cli_directories_make(made, place, below, false);
+		err = copy_directory(made, place, below, false);
 		first = first ? first : err;
 	}
 	return first;
@@ -495,7 +609,7 @@ static int judge(const struct found *found, const char *root, int err)
 static int run_below(struct run *run, const char *root,
 		     const struct found *found)
 {
-	struct cli_directories made = {.n = 0};
+	struct copied made = {.n = 0};
 	CLI_OWN_FD int fd = -1;
 	int err, e;
 
@@ -509,7 +623,7 @@ static int run_below(struct run *run, const char *root,
 		err = err ? err : e;
 	}
 	cli_message_begin();
-	if (cli_directories_finish(&made, run->to)) {
+	if (finish_directories(&made, run->to)) {
 		note_failure(run, root, cli_json_count(), -EIO);
 		err = err ? err : -EIO;
 	}
