@@ -18,7 +18,7 @@
 #include "base/attr.h"
 #include "base/why.h"
 #include "blp/sum.h"
-#include "chunk/chunk_header.h"
+#include "chunk/encoder.h"
 #include "store/store.h"
 
 /* Bytes of the file's header, and of the header of its metadata. */
@@ -98,6 +98,27 @@ int b2f_blp_read(const struct b2f_object *file, struct b2f_blp *out,
 		 struct b2f_why *why);
 
 void b2f_blp_fini(struct b2f_blp *blp);
+
+/* The most stored bytes that @nbytes of data can take. */
+static inline size_t b2f_blp_encode_bound(uint32_t nbytes)
+{
+	return (size_t)nbytes + B2F_CHUNK_HEADER_MIN;
+}
+
+/*
+ * blp_encode.c: encodes @src (1 byte or more) into @dst, which has room for
+ * b2f_blp_encode_bound(); *@cbytes are used.  Applies one kind of shuffle, if
+ * the filters of @options have one, and replaces codecs that Blosc 1 does not
+ * know.
+ *
+ * Returns 0, -EINVAL (impossible options), B2F_ETOOBIG or -ENOMEM, with the
+ * cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_blp_encode(struct b2f_encoder *enc,
+		   const struct b2f_encode_options *options,
+		   struct b2f_bytes src, uint8_t *dst, uint32_t *cbytes,
+		   struct b2f_why *why);
 
 /* Returns the highest possible end of chunk @i and its sum. */
 uint64_t b2f_blp_chunk_end(const struct b2f_blp *blp, uint64_t i);

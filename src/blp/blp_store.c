@@ -185,21 +185,14 @@ static const struct b2f_store_ops blp_ops = {
 /* Level for new chunks: stored chunks do not tell theirs. */
 #define CLEVEL 5
 
-/* Blosc 1 splits blocks by this rule. */
-#define SPLIT_AUTO 3
-
 static uint8_t codec_of(const struct b2f_chunk_header *h)
 {
-	switch (h->format) {
-	case B2F_FORMAT_LZ4:
-		return B2F_CODEC_LZ4;
-	case B2F_FORMAT_ZLIB:
-		return B2F_CODEC_ZLIB;
-	case B2F_FORMAT_ZSTD:
-		return B2F_CODEC_ZSTD;
-	default:
-		return B2F_CODEC_BLOSCLZ;
-	}
+	const struct b2f_codec *codec = b2f_codec_by_format(h->format);
+	uint8_t code = B2F_CODEC_BLOSCLZ;
+
+	while (codec && b2f_codec_by_code(code) != codec)
+		code++;
+	return code;
 }
 
 static struct b2f_frame_header header_of(const struct b2f_blp *blp,
@@ -212,7 +205,8 @@ static struct b2f_frame_header header_of(const struct b2f_blp *blp,
 		.chunksize = blp->chunksize,
 		.version = 2,
 		.clevel = CLEVEL,
-		.splitmode = SPLIT_AUTO,
+		/* Blosc 1 splits blocks by this rule. */
+		.splitmode = B2F_SPLIT_AUTO,
 	};
 
 	if (first) {

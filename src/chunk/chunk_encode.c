@@ -2,49 +2,40 @@
 /* chunk_encode.c - encodes data into the stored bytes of a chunk */
 #include "chunk/encoder.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
 #include "chunk/encode_blocks.h"
 
+int b2f_encoder_new(struct b2f_encoder **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void b2f_encoder_free(struct b2f_encoder *enc)
+{
+	if (!enc)
+		return;
+	b2f_codec_states_fini(&enc->codecs);
+	b2f_encoder_trim(enc, 0);
+	free(enc);
+}
+
+void b2f_encoder_trim(struct b2f_encoder *enc, size_t limit)
+{
+	b2f_scratch_trim(&enc->filter[0], limit);
+	b2f_scratch_trim(&enc->filter[1], limit);
+	b2f_scratch_trim(&enc->trial, limit);
+	b2f_scratch_trim(&enc->data, limit);
+	b2f_scratch_trim(&enc->chunk, limit);
+}
+
 static bool all_same(const uint8_t *data, size_t n)
 {
 	return !memcmp(data, data + 1, n - 1);
-}
-
-/* @src is NULL for zeros. */
-static uint32_t put_as_is(const struct b2f_encode_plan *plan,
-			  const uint8_t *src, uint8_t *dst)
-{
-	uint32_t cbytes = B2F_CHUNK_HEADER_MAX + plan->nbytes;
-
-	b2f_encode_plan_header(plan, B2F_ENCODE_AS_IS, cbytes, dst);
-	if (plan->nbytes && src)
-		memcpy(dst + B2F_CHUNK_HEADER_MAX, src, plan->nbytes);
-	else
-		memset(dst + B2F_CHUNK_HEADER_MAX, 0, plan->nbytes);
-	return cbytes;
-}
-
-/* Writes a chunk of data that are not all zeros. */
-static int put_chunk(struct b2f_encoder *enc,
-		     const struct b2f_encode_plan *plan, const uint8_t *src,
-		     uint8_t *dst, uint32_t *cbytes)
-{
-	struct b2f_encode_blocks b;
-	int ret = 0;
-
-	if (!plan->as_is)
-		ret = b2f_encode_blocks_put_all(&b, enc, plan, src, dst);
-	if (ret < 0)
-		return ret;
-	if (ret) {
-		b2f_encode_plan_header(plan, B2F_ENCODE_BLOCKS, b.at, dst);
-		*cbytes = b.at;
-	} else {
-		*cbytes = put_as_is(plan, src, dst);
-	}
-	return 0;
 }
 
 int b2f_chunk_encode(struct b2f_encoder *enc,
@@ -67,13 +58,12 @@ int b2f_chunk_encode(struct b2f_encoder *enc,
 	if (nbytes && !src.data[0] && all_same(src.data, nbytes)) {
 		made.zeros = true;
 	} else {
-		err = put_chunk(enc, &plan, src.data, dst.data, &made.cbytes);
-		if (err)
-			return b2f_why_set(why, err, "no memory for %s",
-					   plan.codec->name);
+		err = b2f_encode_blocks_all(enc, &plan, src.data, dst.data,
+					    &made.cbytes, why);
 	}
-	*out = made;
-	return 0;
+	if (!err)
+		*out = made;
+	return err;
 }
 
 /*
@@ -104,7 +94,7 @@ static int put_zeros(const struct b2f_encode_options *options, uint32_t nbytes,
 		ret = b2f_encode_blocks_copy(&b, i, run, sizeof(run));
 	if (ret > 0)
 		b2f_encode_plan_header(&plan, B2F_ENCODE_BLOCKS, b.at, dst);
-	*cbytes = ret > 0 ? b.at : put_as_is(&plan, NULL, dst);
+	*cbytes = ret > 0 ? b.at : b2f_encode_blocks_none(&plan, NULL, dst);
 	return 0;
 }
 

@@ -7,14 +7,6 @@
 #include "base/cursor.h"
 
 enum {
-	FLAG_SHUFFLE = 0x01,
-	FLAG_MEMCPYED = 0x02,
-	FLAG_BITSHUFFLE = 0x04,
-	FLAG_DELTA = 0x08,
-	FLAG_NO_SPLIT = 0x10,
-	/* Both shuffles at once: Blosc1 never did that, so it says Blosc2. */
-	FLAG_EXTENDED = FLAG_SHUFFLE | FLAG_BITSHUFFLE,
-
 	BFLAG_DICT = 0x01,
 	BFLAG_LAZY = 0x08,
 	BFLAG_INSTRUMENTED = 0x80,
@@ -31,11 +23,11 @@ enum {
 
 static void filters_of_blosc1(uint8_t flags, struct b2f_chunk_header *h)
 {
-	if (flags & FLAG_SHUFFLE && h->typesize > 1)
+	if (flags & B2F_FLAG_SHUFFLE && h->typesize > 1)
 		h->pipeline.filter[5] = B2F_FILTER_SHUFFLE;
-	else if (flags & FLAG_BITSHUFFLE)
+	else if (flags & B2F_FLAG_BITSHUFFLE)
 		h->pipeline.filter[5] = B2F_FILTER_BITSHUFFLE;
-	if (flags & FLAG_DELTA)
+	if (flags & B2F_FLAG_DELTA)
 		h->pipeline.filter[4] = B2F_FILTER_DELTA;
 }
 
@@ -171,10 +163,10 @@ int b2f_chunk_header_parse(const uint8_t *raw, size_t size,
 	if (h.version > VERSION_MAX)
 		return b2f_why_set(why, B2F_EUNSUPPORTED, "chunk version %u",
 				   h.version);
-	extended = (flags & FLAG_EXTENDED) == FLAG_EXTENDED;
+	extended = (flags & B2F_FLAG_EXTENDED) == B2F_FLAG_EXTENDED;
 	h.header_len = extended ? B2F_CHUNK_HEADER_MAX : B2F_CHUNK_HEADER_MIN;
-	h.memcpyed = flags & FLAG_MEMCPYED;
-	h.split = !(flags & FLAG_NO_SPLIT);
+	h.memcpyed = flags & B2F_FLAG_MEMCPYED;
+	h.split = !(flags & B2F_FLAG_NO_SPLIT);
 	h.format = flags >> 5;
 	err = check_sizes(&h, why);
 	if (err)

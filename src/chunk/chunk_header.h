@@ -34,6 +34,17 @@ static inline bool b2f_blosc1_may_split(uint8_t typesize, uint32_t blocksize)
 	return typesize <= 16 && blocksize / typesize >= 128;
 }
 
+/* The flags of a chunk; its format stands in the bits above them. */
+enum {
+	B2F_FLAG_SHUFFLE = 0x01,
+	B2F_FLAG_MEMCPYED = 0x02,
+	B2F_FLAG_BITSHUFFLE = 0x04,
+	B2F_FLAG_DELTA = 0x08,
+	B2F_FLAG_NO_SPLIT = 0x10,
+	/* Both shuffles at once: Blosc1 never did that, so it says Blosc2. */
+	B2F_FLAG_EXTENDED = B2F_FLAG_SHUFFLE | B2F_FLAG_BITSHUFFLE,
+};
+
 /* Bits 4..6 of blosc2_flags: the value of all items of a chunk without data. */
 enum b2f_special {
 	B2F_SPECIAL_NONE = 0,

@@ -44,11 +44,6 @@ static int put_stream(struct b2f_encode_blocks *b, const uint8_t *data,
 	return 1;
 }
 
-static uint32_t header_size(const struct b2f_encode_plan *plan)
-{
-	return plan->blosc1 ? B2F_CHUNK_HEADER_MIN : B2F_CHUNK_HEADER_MAX;
-}
-
 static int reserve_filters(struct b2f_encoder *enc,
 			   const struct b2f_encode_plan *plan)
 {
@@ -72,8 +67,8 @@ int b2f_encode_blocks_begin(struct b2f_encode_blocks *b,
 		.enc = enc,
 		.plan = plan,
 		.dst = dst,
-		.at = header_size(plan),
-		.limit = header_size(plan) + plan->nbytes,
+		.at = b2f_encode_plan_head(plan),
+		.limit = b2f_encode_plan_head(plan) + plan->nbytes,
 		.nblocks =
 			(uint32_t)b2f_div_up_u64(plan->nbytes, plan->blocksize),
 	};
@@ -103,7 +98,8 @@ static uint32_t count_streams(const struct b2f_encode_plan *plan, uint32_t n)
 
 static void begin_block(struct b2f_encode_blocks *b, uint32_t block)
 {
-	b2f_store_le32(b->dst + header_size(b->plan) + 4 * (size_t)block,
+	b2f_store_le32(b->dst + b2f_encode_plan_head(b->plan) +
+			       4 * (size_t)block,
 		       b->at);
 }
 
@@ -136,17 +132,38 @@ int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 	return ret;
 }
 
-int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
-			      struct b2f_encoder *enc,
-			      const struct b2f_encode_plan *plan,
-			      const uint8_t *src, uint8_t *dst)
+uint32_t b2f_encode_blocks_none(const struct b2f_encode_plan *plan,
+				const uint8_t *src, uint8_t *dst)
 {
-	int ret = b2f_encode_blocks_begin(b, enc, plan, dst);
+	uint32_t head = b2f_encode_plan_head(plan);
 
-	for (uint32_t i = 0; i < b->nblocks && ret > 0; i++)
-		ret = b2f_encode_blocks_put(b, i,
+	b2f_encode_plan_header(plan, B2F_ENCODE_AS_IS, head + plan->nbytes,
+			       dst);
+	if (plan->nbytes && src)
+		memcpy(dst + head, src, plan->nbytes);
+	else
+		memset(dst + head, 0, plan->nbytes);
+	return head + plan->nbytes;
+}
+
+int b2f_encode_blocks_all(struct b2f_encoder *enc,
+			  const struct b2f_encode_plan *plan,
+			  const uint8_t *src, uint8_t *dst, uint32_t *cbytes,
+			  struct b2f_why *why)
+{
+	struct b2f_encode_blocks b = {.nblocks = 0};
+	int ret = plan->as_is ? 0 : b2f_encode_blocks_begin(&b, enc, plan, dst);
+
+	for (uint32_t i = 0; i < b.nblocks && ret > 0; i++)
+		ret = b2f_encode_blocks_put(&b, i,
 					    src + (size_t)i * plan->blocksize);
-	return ret;
+	if (ret < 0)
+		return b2f_why_set(why, ret, "no memory for %s",
+				   plan->codec->name);
+	if (ret)
+		b2f_encode_plan_header(plan, B2F_ENCODE_BLOCKS, b.at, dst);
+	*cbytes = ret ? b.at : b2f_encode_blocks_none(plan, src, dst);
+	return 0;
 }
 
 int b2f_encode_blocks_copy(struct b2f_encode_blocks *b, uint32_t block,

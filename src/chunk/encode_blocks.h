@@ -2,9 +2,7 @@
 /*
  * encode_blocks.h - the blocks of a chunk in the making, one after the other
  *
- * Private to the encoders of chunks.  Knows the table, the streams and the
- * filters, but neither the header nor the storage of a chunk that does not
- * shrink.
+ * Private to the encoders of chunks.
  *
  * Layer: chunk.  May include: base/ codec/ filter/.
  *
@@ -53,16 +51,23 @@ B2F_MUST_CHECK
 int b2f_encode_blocks_put(struct b2f_encode_blocks *b, uint32_t block,
 			  const uint8_t *src);
 
-/* Begins, and puts all blocks of a chunk, of the data at @src. */
-B2F_MUST_CHECK
-int b2f_encode_blocks_put_all(struct b2f_encode_blocks *b,
-			      struct b2f_encoder *enc,
-			      const struct b2f_encode_plan *plan,
-			      const uint8_t *src, uint8_t *dst);
-
 /* Copies the @size stored bytes at @stored, all streams of it, as @block. */
 B2F_MUST_CHECK
 int b2f_encode_blocks_copy(struct b2f_encode_blocks *b, uint32_t block,
 			   const uint8_t *stored, size_t size);
+
+/*
+ * Makes a whole chunk of the data at @src, of *@cbytes; it stores them as they
+ * are if they do not shrink.  Returns 0, or -ENOMEM with the cause in @why.
+ */
+B2F_MUST_CHECK
+int b2f_encode_blocks_all(struct b2f_encoder *enc,
+			  const struct b2f_encode_plan *plan,
+			  const uint8_t *src, uint8_t *dst, uint32_t *cbytes,
+			  struct b2f_why *why);
+
+/* Stores the data as they are, zeros if @src is NULL; returns the cbytes. */
+uint32_t b2f_encode_blocks_none(const struct b2f_encode_plan *plan,
+				const uint8_t *src, uint8_t *dst);
 
 #endif

@@ -7,12 +7,8 @@
 
 enum {
 	VERSION = 5,
+	VERSION_BLOSC1 = 2,
 	VERSION_LZ = 1,
-
-	/* The two bits together announce a header of 32 bytes. */
-	FLAG_EXTENDED = 0x05,
-	FLAG_MEMCPYED = 0x02,
-	FLAG_NO_SPLIT = 0x10,
 
 	/* Shorter data are never compressed. */
 	NBYTES_MIN = 32,
@@ -210,20 +206,20 @@ int b2f_encode_plan_make(const struct b2f_encode_options *options,
 static uint8_t flags_of(const struct b2f_encode_plan *plan,
 			enum b2f_encode_kind kind)
 {
-	unsigned int flags = FLAG_EXTENDED;
+	unsigned int flags = B2F_FLAG_EXTENDED;
 
-	switch (kind) {
-	case B2F_ENCODE_AS_IS:
-		flags |= FLAG_MEMCPYED;
-		break;
-	case B2F_ENCODE_VALUE:
-		break;
-	case B2F_ENCODE_BLOCKS:
-		flags |= (unsigned int)plan->codec->format << 5;
-		if (!plan->split)
-			flags |= FLAG_NO_SPLIT;
-		break;
-	}
+	if (plan->blosc1)
+		flags = (has_filter(&plan->pipeline, B2F_FILTER_SHUFFLE)
+				 ? B2F_FLAG_SHUFFLE
+				 : 0) |
+			(has_filter(&plan->pipeline, B2F_FILTER_BITSHUFFLE)
+				 ? B2F_FLAG_BITSHUFFLE
+				 : 0);
+	if (kind == B2F_ENCODE_AS_IS)
+		flags |= B2F_FLAG_MEMCPYED;
+	if (kind == B2F_ENCODE_BLOCKS || plan->blosc1)
+		flags |= (unsigned int)plan->codec->format << 5 |
+			 (plan->split ? 0 : B2F_FLAG_NO_SPLIT);
 	return (uint8_t)flags;
 }
 
@@ -231,14 +227,16 @@ void b2f_encode_plan_header(const struct b2f_encode_plan *plan,
 			    enum b2f_encode_kind kind, uint32_t cbytes,
 			    uint8_t *dst)
 {
-	memset(dst, 0, B2F_CHUNK_HEADER_MAX);
-	dst[0] = VERSION;
+	dst[0] = plan->blosc1 ? VERSION_BLOSC1 : VERSION;
 	dst[1] = VERSION_LZ;
 	dst[2] = flags_of(plan, kind);
 	dst[3] = plan->typesize;
 	b2f_store_le32(dst + 4, plan->nbytes);
 	b2f_store_le32(dst + 8, plan->blocksize);
 	b2f_store_le32(dst + 12, cbytes);
+	if (plan->blosc1)
+		return;
+	memset(dst + 16, 0, B2F_CHUNK_HEADER_MAX - 16);
 	if (kind == B2F_ENCODE_VALUE) {
 		dst[31] = B2F_SPECIAL_VALUE << 4;
 		return;

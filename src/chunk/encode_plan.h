@@ -52,7 +52,13 @@ int b2f_encode_plan_make(const struct b2f_encode_options *options,
 			 uint32_t nbytes, struct b2f_encode_plan *out,
 			 struct b2f_why *why);
 
-/* Writes the B2F_CHUNK_HEADER_MAX bytes of the header to @dst. */
+/* Bytes of the header of a chunk. */
+static inline uint32_t b2f_encode_plan_head(const struct b2f_encode_plan *plan)
+{
+	return plan->blosc1 ? B2F_CHUNK_HEADER_MIN : B2F_CHUNK_HEADER_MAX;
+}
+
+/* Writes them to @dst. */
 void b2f_encode_plan_header(const struct b2f_encode_plan *plan,
 			    enum b2f_encode_kind kind, uint32_t cbytes,
 			    uint8_t *dst);

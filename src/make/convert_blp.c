@@ -15,7 +15,6 @@
 
 #include "base/checked.h"
 #include "blp/blp.h"
-#include "blp/blp_encode.h"
 #include "blp/blp_store.h"
 #include "chunk/chunk_header.h"
 #include "file/runtime_state.h"
