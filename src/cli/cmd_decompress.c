@@ -239,40 +239,16 @@ static int refuse(const char *path, const char *kind, const char *name)
 			  path, kind, name);
 }
 
-static int check_metas(const char *path, const struct b2f_frame *frame)
+/*
+ * Does the file keep @meta?  The header has shape and dtype of an array, whose
+ * partition alone is lost; or is the one that a .npy file began with.
+ */
+static bool is_kept(const struct b2f_frame *frame, const struct cli_meta *meta)
 {
-	bool array = b2f_frame_array(frame) != NULL;
-
-	for (size_t i = 0; i < b2f_frame_info_get(frame)->nmeta; i++) {
-		const uint8_t *content;
-		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
-
-		/*
-		 * The header keeps shape and dtype; only the partition is lost.
-		 */
-		if (array &&
-		    (is_named(&info, "b2nd") || is_named(&info, "caterva")))
-			continue;
-		return refuse(path, "metalayer ", info.name);
-	}
-	return 0;
-}
-
-static int check_vlmetas(const char *path, const struct b2f_frame *frame)
-{
-	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
-		struct b2f_meta_info info;
-		B2F_OWN uint8_t *content = NULL;
-		int err = b2f_frame_vlmeta(frame, i, &info, &content);
-
-		if (err)
-			return err;
-		/* The file begins with this header. */
-		if (b2f_frame_is_npy(frame) && is_named(&info, "npy"))
-			continue;
-		return refuse(path, "vlmetalayer ", info.name);
-	}
-	return 0;
+	if (meta->is_vl)
+		return b2f_frame_is_npy(frame) && is_named(&meta->info, "npy");
+	return b2f_frame_array(frame) && (is_named(&meta->info, "b2nd") ||
+					  is_named(&meta->info, "caterva"));
 }
 
 /*
@@ -281,12 +257,21 @@ static int check_vlmetas(const char *path, const struct b2f_frame *frame)
  */
 static int check_losses(const char *path, const struct b2f_frame *frame, bool raw)
 {
-	int err;
+	int err = 0;
 
 	if (raw && b2f_frame_array(frame))
 		return refuse(path, "shape and the type of its items", "");
-	err = check_metas(path, frame);
-	return err ? err : check_vlmetas(path, frame);
+	for (size_t i = 0; i < cli_frames_nmetas(frame) && !err; i++) {
+		struct cli_meta meta;
+
+		err = cli_frames_meta(frame, i, &meta);
+		if (!err && !is_kept(frame, &meta))
+			err = refuse(path,
+				     meta.is_vl ? "vlmetalayer " : "metalayer ",
+				     meta.info.name);
+		free(meta.decoded);
+	}
+	return err;
 }
 
 static int choose(struct job *job)

@@ -124,47 +124,31 @@ static void put_content(const uint8_t *data, size_t size)
 		fputs(text ? "..." : " ...", stdout);
 }
 
-static void put_meta(const char *kind, const struct b2f_meta_info *info,
-		     const uint8_t *content)
+static void put_meta(const struct cli_meta *meta)
 {
-	printf("  %-10s  %8zu bytes  ", kind, info->size);
-	b2f_escape_put(stdout, info->name, info->name_len);
+	printf("  %-10s  %8zu bytes  ", meta->is_vl ? "vlmeta" : "meta",
+	       meta->info.size);
+	b2f_escape_put(stdout, meta->info.name, meta->info.name_len);
 	fputs(": ", stdout);
-	put_content(content, info->size);
+	put_content(meta->content, meta->info.size);
 	putchar('\n');
-}
-
-static int put_vlmeta(const struct b2f_frame *frame, size_t i)
-{
-	struct b2f_meta_info info;
-	B2F_OWN uint8_t *content = NULL;
-	int err;
-
-	err = b2f_frame_vlmeta(frame, i, &info, &content);
-	if (err)
-		printf("  %-10s  unreadable\n", "vlmeta");
-	else
-		put_meta("vlmeta", &info, content);
-	return err;
 }
 
 /* Prints metalayers and vlmetalayers.  Returns as print_chunks(). */
 static int print_metas(const struct b2f_frame *frame)
 {
-	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
 	int first = 0;
 
-	for (size_t i = 0; i < info->nmeta; i++) {
-		const uint8_t *content;
-		struct b2f_meta_info meta = b2f_frame_meta(frame, i, &content);
+	for (size_t i = 0; i < cli_frames_nmetas(frame); i++) {
+		struct cli_meta meta;
+		int err = cli_frames_meta(frame, i, &meta);
 
-		put_meta("meta", &meta, content);
-	}
-	for (size_t i = 0; i < info->nvlmeta; i++) {
-		int err = put_vlmeta(frame, i);
-
-		if (err && !first)
-			first = err;
+		if (err)
+			printf("  %-10s  unreadable\n", "vlmeta");
+		else
+			put_meta(&meta);
+		first = first ? first : err;
+		free(meta.decoded);
 	}
 	return first;
 }
@@ -318,36 +302,25 @@ static int print_chunks(struct b2f_frame *frame)
 	return first;
 }
 
-static void set_value(json_t *list, size_t i, const uint8_t *content,
-		      size_t size)
-{
-	json_t *value = b2f_msgpack_json(content, size);
-
-	if (value)
-		json_object_set_new(json_array_get(list, i), "value", value);
-}
-
-static void set_meta_values(json_t *list, const struct b2f_frame *frame)
-{
-	for (size_t i = 0; i < b2f_frame_info_get(frame)->nmeta; i++) {
-		const uint8_t *content;
-		struct b2f_meta_info info = b2f_frame_meta(frame, i, &content);
-
-		set_value(list, i, content, info.size);
-	}
-}
-
 /* Adds values to those that decode; the others have an error already. */
-static void set_vlmeta_values(json_t *list, const struct b2f_frame *frame)
+static void set_values(json_t *object, const struct b2f_frame *frame)
 {
-	for (size_t i = 0; i < b2f_frame_info_get(frame)->nvlmeta; i++) {
-		struct b2f_meta_info info;
-		B2F_OWN uint8_t *content = NULL;
+	size_t nmeta = b2f_frame_info_get(frame)->nmeta;
 
-		if (json_object_get(json_array_get(list, i), "error"))
+	for (size_t i = 0; i < cli_frames_nmetas(frame); i++) {
+		const char *list = i < nmeta ? "metalayers" : "vlmetalayers";
+		json_t *entry = json_array_get(json_object_get(object, list),
+					       i < nmeta ? i : i - nmeta);
+		json_t *value = NULL;
+		struct cli_meta meta;
+
+		if (json_object_get(entry, "error"))
 			continue;
-		if (b2f_frame_vlmeta(frame, i, &info, &content) == 0)
-			set_value(list, i, content, info.size);
+		if (cli_frames_meta(frame, i, &meta) == 0)
+			value = b2f_msgpack_json(meta.content, meta.info.size);
+		if (value)
+			json_object_set_new(entry, "value", value);
+		free(meta.decoded);
 	}
 }
 
@@ -357,8 +330,7 @@ static void add_meanings(json_t *object, const struct cli_at *at,
 {
 	json_t *rows = describe_table(at, frame);
 
-	set_meta_values(json_object_get(object, "metalayers"), frame);
-	set_vlmeta_values(json_object_get(object, "vlmetalayers"), frame);
+	set_values(object, frame);
 	if (rows)
 		json_object_set_new(object, "table", rows);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "b2frame/error.h"
+#include "cli/frames.h"
 #include "cli/message.h"
 #include "cli/need.h"
 #include "programs/io.h"
@@ -231,58 +232,33 @@ int cli_copy_compare_fd(const struct cli_copy *copy, int fd, uint64_t off,
 	return compare(copy, &with);
 }
 
-static bool same_info(const struct b2f_meta_info *a, const uint8_t *a_content,
-		      const struct b2f_meta_info *b, const uint8_t *b_content)
+static bool is_same(const struct cli_meta *x, const struct cli_meta *y)
 {
-	return a->name_len == b->name_len && a->size == b->size &&
+	const struct b2f_meta_info *a = &x->info, *b = &y->info;
+
+	return x->is_vl == y->is_vl && a->name_len == b->name_len &&
+	       a->size == b->size &&
 	       memcmp(a->name, b->name, a->name_len) == 0 &&
-	       memcmp(a_content, b_content, a->size) == 0;
+	       memcmp(x->content, y->content, a->size) == 0;
 }
 
-static bool same_metas(const struct b2f_frame *a, const struct b2f_frame *b)
+static int compare_metas(const struct b2f_frame *a, const struct b2f_frame *b)
 {
-	size_t n = b2f_frame_info_get(a)->nmeta;
-	bool same = n == b2f_frame_info_get(b)->nmeta;
-
-	for (size_t i = 0; i < n && same; i++) {
-		const uint8_t *x, *y;
-		struct b2f_meta_info p = b2f_frame_meta(a, i, &x);
-		struct b2f_meta_info q = b2f_frame_meta(b, i, &y);
-
-		same = same_info(&p, x, &q, y);
-	}
-	return same;
-}
-
-static int compare_vlmeta(const struct b2f_frame *a, const struct b2f_frame *b,
-			  size_t i, bool *same)
-{
-	struct b2f_meta_info p, q;
-	B2F_OWN uint8_t *x = NULL;
-	B2F_OWN uint8_t *y = NULL;
-	int err;
-
-	err = b2f_frame_vlmeta(a, i, &p, &x);
-	if (!err)
-		err = b2f_frame_vlmeta(b, i, &q, &y);
-	if (!err)
-		*same = same_info(&p, x, &q, y);
-	return err;
-}
-
-static int compare_metas(struct b2f_file *a, struct b2f_file *b)
-{
-	const struct b2f_frame *fa = b2f_file_frame(a);
-	const struct b2f_frame *fb = b2f_file_frame(b);
-	size_t n = b2f_frame_info_get(fa)->nvlmeta;
-	bool same = n == b2f_frame_info_get(fb)->nvlmeta && same_metas(fa, fb);
+	size_t n = cli_frames_nmetas(a);
+	bool same = n == cli_frames_nmetas(b);
 	int err = 0;
 
-	for (size_t i = 0; i < n && same && !err; i++)
-		err = compare_vlmeta(fa, fb, i, &same);
-	if (err)
-		return err;
-	return same ? 0 : differs(b2f_frame_label(fb));
+	for (size_t i = 0; i < n && same && !err; i++) {
+		struct cli_meta x, y = {.decoded = NULL};
+
+		err = cli_frames_meta(a, i, &x);
+		if (!err)
+			err = cli_frames_meta(b, i, &y);
+		same = !err && is_same(&x, &y);
+		free(x.decoded);
+		free(y.decoded);
+	}
+	return err || same ? err : differs(b2f_frame_label(b));
 }
 
 int cli_copy_compare_all(struct b2f_file *a, struct b2f_file *b,
@@ -294,5 +270,5 @@ int cli_copy_compare_all(struct b2f_file *a, struct b2f_file *b,
 		.name = b2f_frame_label(b2f_file_frame(b)), .file = b};
 	int err = compare(&all, &with);
 
-	return err ? err : compare_metas(a, b);
+	return err ? err : compare_metas(b2f_file_frame(a), b2f_file_frame(b));
 }

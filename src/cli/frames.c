@@ -364,6 +364,30 @@ void cli_frames_forget_pages(const struct cli_at *at)
 		forget_file(at->dir, at->name);
 }
 
+size_t cli_frames_nmetas(const struct b2f_frame *frame)
+{
+	const struct b2f_frame_info *info = b2f_frame_info_get(frame);
+
+	return info->nmeta + info->nvlmeta;
+}
+
+int cli_frames_meta(const struct b2f_frame *frame, size_t i,
+		    struct cli_meta *out)
+{
+	size_t nmeta = b2f_frame_info_get(frame)->nmeta;
+	int err = 0;
+
+	*out = (struct cli_meta){.is_vl = i >= nmeta};
+	if (out->is_vl)
+		err = b2f_frame_vlmeta(frame, i - nmeta, &out->info,
+				       &out->decoded);
+	else
+		out->info = b2f_frame_meta(frame, i, &out->content);
+	if (out->is_vl)
+		out->content = out->decoded;
+	return err;
+}
+
 int cli_frames_refuse_npy(const char *path, int err)
 {
 	return cli_refuse(err,

@@ -102,6 +102,26 @@ bool cli_frames_has_chunks(const struct cli_at *at);
  */
 void cli_frames_forget_pages(const struct cli_at *at);
 
+/* A metalayer, or a vlmetalayer. */
+struct cli_meta {
+	bool is_vl;
+	struct b2f_meta_info info;
+	const uint8_t *content;
+	/* The content, if it had to be decoded; malloc'ed. */
+	uint8_t *decoded;
+};
+
+/* Number of metalayers and vlmetalayers. */
+size_t cli_frames_nmetas(const struct b2f_frame *frame);
+
+/*
+ * Gets number @i of them, the metalayers first; free its @decoded, after an
+ * error, too.  Returns 0 or an error of b2f_frame_vlmeta(), which was logged.
+ */
+B2F_MUST_CHECK
+int cli_frames_meta(const struct b2f_frame *frame, size_t i,
+		    struct cli_meta *out);
+
 /* Says that the items of @path have no .npy header; returns @err. */
 int cli_frames_refuse_npy(const char *path, int err);
 
