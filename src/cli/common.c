@@ -4,9 +4,9 @@
 
 #include <limits.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/message.h"
+#include "programs/io.h"
 
 #define FIELD(name) offsetof(struct cli_common, name)
 
@@ -101,10 +101,7 @@ int cli_common_take_environment(struct cli_common *common)
 
 uint64_t cli_common_now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return b2f_monotonic_ns() / 1000000;
 }
 
 int cli_common_left_ms(uint64_t deadline)
