@@ -10,9 +10,7 @@
 #include "b2frame/error.h"
 #include "base/checked.h"
 #include "base/log_line.h"
-#include "frame/decoded.h"
 #include "frame/frame.h"
-#include "store/extent.h"
 #include "store/zip.h"
 #include "store/zip_end.h"
 
@@ -27,6 +25,147 @@
  * index in memory while the pack is open.  python-blosc2 makes one.
  */
 #define NEMBEDS_MAX 64
+
+/* A part of a file as the store of a contiguous frame. */
+struct extent {
+	struct b2f_store base;
+	struct b2f_store *whole;
+	uint64_t off;
+	uint64_t size;
+};
+
+static struct extent *extent_of(struct b2f_store *store)
+{
+	return (struct extent *)store;
+}
+
+static int extent_open(struct b2f_store *store, int64_t id,
+		       struct b2f_object *out, struct b2f_why *why)
+{
+	struct extent *extent = extent_of(store);
+	struct b2f_object object = {.fd = -1};
+	int err;
+
+	extent->whole->quiet = store->quiet;
+	err = extent->whole->ops->open(extent->whole, id, &object, why);
+	if (err)
+		return err;
+	if (!b2f_range_fits(extent->off, extent->size, object.size)) {
+		b2f_object_close(&object);
+		return b2f_why_set(
+			why, B2F_ECORRUPT, "the file ends before byte %llu",
+			(unsigned long long)(extent->off + extent->size));
+	}
+	object.store = store;
+	object.size = extent->size;
+	*out = object;
+	return 0;
+}
+
+/* The object in the whole store, cut at the end of the part. */
+static struct b2f_object in_whole(const struct b2f_object *object)
+{
+	const struct extent *extent = extent_of(object->store);
+	struct b2f_object inner = *object;
+
+	inner.store = extent->whole;
+	inner.size = extent->off + extent->size;
+	return inner;
+}
+
+static int extent_read(const struct b2f_object *object, uint64_t off, void *buf,
+		       size_t n, struct b2f_why *why)
+{
+	const struct extent *extent = extent_of(object->store);
+	const struct b2f_object inner = in_whole(object);
+
+	if (!b2f_range_fits(off, n, extent->size))
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "its part of the file ends at byte %llu",
+				   (unsigned long long)extent->size);
+	return inner.store->ops->read(&inner, extent->off + off, buf, n, why);
+}
+
+static void extent_expect(const struct b2f_object *object, uint64_t off,
+			  uint64_t n)
+{
+	const struct extent *extent = extent_of(object->store);
+	const struct b2f_object inner = in_whole(object);
+
+	if (inner.store->ops->expect)
+		inner.store->ops->expect(&inner, extent->off + off, n);
+}
+
+static void extent_close(struct b2f_object *object)
+{
+	struct b2f_object inner = in_whole(object);
+
+	b2f_object_close(&inner);
+}
+
+static int extent_stat(struct b2f_store *store, int64_t id, struct stat *out)
+{
+	(void)id;
+	return b2f_store_stat_index(extent_of(store)->whole, out);
+}
+
+static void extent_free(struct b2f_store *store)
+{
+	b2f_store_free(extent_of(store)->whole);
+	free(store);
+}
+
+/*
+ * Makes a read-only store of the @size bytes at @off of the contiguous store
+ * @whole, which it clones.  Reads stay inside these bytes.  Free *@out with
+ * b2f_store_free().
+ *
+ * Returns 0, B2F_ECORRUPT (@whole has fewer bytes), -ENOMEM or an errno.
+ */
+static int new_extent(struct b2f_store *whole, uint64_t off, uint64_t size,
+		      struct b2f_store **out, struct b2f_why *why);
+
+static int extent_clone(struct b2f_store *store, struct b2f_store **out,
+			struct b2f_why *why)
+{
+	const struct extent *extent = extent_of(store);
+
+	return new_extent(extent->whole, extent->off, extent->size, out, why);
+}
+
+static const struct b2f_store_ops extent_ops = {
+	.open = extent_open,
+	.read = extent_read,
+	.close = extent_close,
+	.expect = extent_expect,
+	.stat = extent_stat,
+	.free = extent_free,
+	.clone = extent_clone,
+};
+
+static int new_extent(struct b2f_store *whole, uint64_t off, uint64_t size,
+		      struct b2f_store **out, struct b2f_why *why)
+{
+	struct extent *extent;
+	int err;
+
+	if (size > UINT64_MAX - off)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "a part of a file that has no end");
+	extent = calloc(1, sizeof(*extent));
+	if (!extent)
+		return -ENOMEM;
+	err = b2f_store_clone(whole, &extent->whole, why);
+	if (err) {
+		free(extent);
+		return err;
+	}
+	extent->base.ops = &extent_ops;
+	extent->off = off;
+	extent->size = size;
+	*out = &extent->base;
+	return 0;
+}
 
 static bool ends_in(const char *name, const char *suffix)
 {
@@ -134,7 +273,7 @@ static int add_embed(struct b2f_pack *pack, struct b2f_store *store,
 
 	if (err)
 		return err;
-	err = b2f_decoded_new(frame, &source);
+	err = b2f_embed_store(frame, &source);
 	if (!err)
 		err = add_source(pack, source);
 	if (!err)
@@ -166,7 +305,7 @@ static int add_embed_member(struct b2f_pack *pack,
 {
 	struct b2f_store *part = NULL;
 	struct b2f_leaf dir = {.member = member_of(pack, m)};
-	int err = b2f_extent_new(pack->sources[0], m->off, m->size, &part, why);
+	int err = new_extent(pack->sources[0], m->off, m->size, &part, why);
 
 	if (!err)
 		err = look_embed(part, added);
@@ -176,8 +315,7 @@ static int add_embed_member(struct b2f_pack *pack,
 		return -ENOMEM;
 	err = b2f_leaves_add(&pack->leaves, &dir, why);
 	if (!err)
-		err = b2f_extent_new(pack->sources[0], m->off, m->size, &part,
-				   why);
+		err = new_extent(pack->sources[0], m->off, m->size, &part, why);
 	/* The list may move while it grows, the path does not. */
 	return err ? err : add_embed(pack, part, dir.path, why);
 }
@@ -415,8 +553,8 @@ int b2f_pack_open_frame(const struct b2f_pack *pack, size_t i,
 	if (node->entry.kind != B2F_PACK_FRAME)
 		return report(pack, node, B2F_ENOTFRAME,
 			      "it is no Blosc2 frame");
-	err = b2f_extent_new(node->member.source, node->member.off,
-			     node->member.size, &part, &why);
+	err = new_extent(node->member.source, node->member.off,
+			 node->member.size, &part, &why);
 	if (err)
 		return report(pack, node, err, why.text);
 	if (!all.reserve)

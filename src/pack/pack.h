@@ -96,9 +96,17 @@ int b2f_leaves_add(struct b2f_leaves *leaves, const struct b2f_leaf *leaf,
 bool b2f_embed_is(const struct b2f_frame *frame);
 
 /*
+ * pack_embed.c: makes a read-only store of the data of @frame as they are
+ * stored, which keeps @frame open.  A read decodes block by block; nothing is
+ * kept.  Free *@out with b2f_store_free().  Returns 0 or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_embed_store(struct b2f_frame *frame, struct b2f_store **out);
+
+/*
  * pack_embed.c: adds the leaves of the EmbedStore @frame, in the directory
- * @prefix ("" or ending in a slash).  @source: the store of the frame's decoded
- * data, which has their bytes.
+ * @prefix ("" or ending in a slash).  @source: its b2f_embed_store(), which has
+ * their bytes.
  *
  * Returns 0, B2F_ECORRUPT, B2F_ETOOBIG or -ENOMEM, with the cause in @why.
  */
