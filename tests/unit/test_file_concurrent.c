@@ -17,53 +17,21 @@
 
 #include "array/npy.h"
 #include "b2frame/b2frame.h"
-#include "tests/support/frame_dir.h"
+#include "tests/support/scratch_file.h"
 
 #define INDEX "chunks.b2frame"
-
-struct scratch {
-	struct frame_dir dir;
-	char frame[128];
-	struct b2f_write_options options;
-	struct b2f_runtime *rt;
-	struct b2f_file *file;
-};
-
-static void open_file(struct scratch *s)
-{
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame;
-
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
-	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
-}
 
 static struct scratch set_up(void)
 {
 	const struct b2f_runtime_options options = {.cache_bytes = 1 << 20,
 						    .nworkers = 1};
 	struct b2f_settings settings = b2f_settings_default();
-	struct scratch s = {.dir = frame_dir_new(),
-			    .options = {.chunksize = 1000}};
+	struct scratch s = scratch_new(&settings, &options);
 
-	snprintf(s.frame, sizeof(s.frame), "%s/x.b2frame", s.dir.path);
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.frame, 0644, false,
-				      NULL),
-		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	s.options.chunksize = 1000;
 	open_file(&s);
 	return s;
 }
-
-static void tear_down(struct scratch *s)
-{
-	b2f_file_close(s->file);
-	b2f_runtime_free(s->rt);
-	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
-	frame_dir_remove(&s->dir);
-}
-
-#define OWN_SCRATCH __attribute__((cleanup(tear_down)))
 
 static int set_mode(void *arg, int dirfd)
 {

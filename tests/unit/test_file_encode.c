@@ -11,34 +11,16 @@
 #include "base/bytes.h"
 #include "chunk/encoder.h"
 #include "frame/frame.h"
-#include "tests/support/frame_dir.h"
+#include "tests/support/scratch_file.h"
 #include "tests/unit/exact.h"
 
 #define CHUNKSIZE (1u << 20)
 #define BLOCKSIZE (64u << 10)
 
-struct scratch {
-	struct frame_dir dir;
-	char path[128];
-	struct b2f_write_options options;
-	struct b2f_runtime *rt;
-	struct b2f_file *file;
-};
-
-static void open_file(struct scratch *s)
-{
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
-
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
-	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
-	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
-}
-
 static void reopen(struct scratch *s)
 {
 	b2f_file_close(s->file);
-	open_file(s);
+	open_for_writing(s);
 }
 
 static struct scratch begin_with(uint32_t typesize, unsigned int clevel)
@@ -46,19 +28,15 @@ static struct scratch begin_with(uint32_t typesize, unsigned int clevel)
 	const struct b2f_runtime_options options = {
 		.cache_bytes = 4 << 20, .dirty_bytes = 4 << 20, .nworkers = 2};
 	struct b2f_settings settings = b2f_settings_default();
-	struct scratch s = {.dir = frame_dir_new(),
-			    .options = {.guess_typesize = true}};
+	struct scratch s;
 
-	snprintf(s.path, sizeof(s.path), "%s/x", s.dir.path);
 	settings.typesize = typesize;
 	settings.blocksize = typesize > 1 ? BLOCKSIZE : 0;
 	settings.chunksize = (int32_t)CHUNKSIZE;
 	settings.clevel = (uint8_t)clevel;
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.path, 0600, false,
-				      NULL),
-		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
-	open_file(&s);
+	s = scratch_new(&settings, &options);
+	s.options.guess_typesize = true;
+	open_for_writing(&s);
 	return s;
 }
 
@@ -66,16 +44,6 @@ static struct scratch begin(uint32_t typesize)
 {
 	return begin_with(typesize, 1);
 }
-
-static void end(struct scratch *s)
-{
-	b2f_file_close(s->file);
-	b2f_runtime_free(s->rt);
-	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->path), 0);
-	frame_dir_remove(&s->dir);
-}
-
-#define OWN_SCRATCH __attribute__((cleanup(end)))
 
 static int commit(struct scratch *s)
 {
@@ -111,7 +79,7 @@ static struct stored read_stored(const struct scratch *s, uint32_t id)
 	char path[160];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%08X.chunk", s->path, id);
+	snprintf(path, sizeof(path), "%s/%08X.chunk", s->frame, id);
 	f = fopen(path, "rb");
 	cr_assert_not_null(f, "%s", path);
 	st.bytes = malloc(2 * CHUNKSIZE);
@@ -126,7 +94,7 @@ static void write_stored(const struct scratch *s, uint32_t id,
 	char path[160];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%08X.chunk", s->path, id);
+	snprintf(path, sizeof(path), "%s/%08X.chunk", s->frame, id);
 	f = fopen(path, "wb");
 	cr_assert_not_null(f);
 	cr_assert_eq(fwrite(st->bytes, 1, st->size, f), st->size);
@@ -146,7 +114,7 @@ static uint32_t id_of(const struct scratch *s, uint64_t n)
 	struct b2f_frame *frame = NULL;
 	uint32_t id;
 
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
 	id = (uint32_t)b2f_entries_raw(&frame->entries, n);
 	b2f_frame_close(frame);
 	return id;
@@ -309,7 +277,7 @@ static uint32_t typesize_of(const struct scratch *s)
 	struct b2f_frame *frame = NULL;
 	uint32_t typesize;
 
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->path, &frame), 0);
+	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
 	typesize = b2f_settings_of(frame).typesize;
 	b2f_frame_close(frame);
 	return typesize;

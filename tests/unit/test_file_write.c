@@ -17,49 +17,14 @@
 
 #include "b2frame/b2frame.h"
 #include "b2frame/patience.h"
-#include "tests/support/frame_dir.h"
+#include "tests/support/scratch_file.h"
 
 #define MODEL_MAX (3u << 20)
-
-struct scratch {
-	struct frame_dir dir;
-	char frame[128];
-	struct b2f_write_options options;
-	struct b2f_runtime *rt;
-	struct b2f_file *file;
-	uint8_t *model;
-	uint64_t size;
-	uint64_t seed;
-};
 
 static uint64_t next(struct scratch *s)
 {
 	s->seed = s->seed * UINT64_C(6364136223846793005) + 1442695040888963407;
 	return s->seed >> 33;
-}
-
-static void print(void *arg, enum b2f_log_level level, const char *text)
-{
-	(void)arg, (void)level;
-	fprintf(stderr, "%s\n", text);
-}
-
-static const struct b2f_log to_stderr = {.write = print,
-					 .max_level = B2F_LOG_WARNING};
-
-static void open_file(struct scratch *s)
-{
-	const struct b2f_frame_options options = {.log = &to_stderr};
-	struct b2f_frame *frame;
-
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
-	cr_assert_eq(b2f_file_open(s->rt, frame, &s->file), 0);
-}
-
-static void open_for_writing(struct scratch *s)
-{
-	open_file(s);
-	cr_assert_eq(b2f_file_allow_write(s->file, &s->options), 0);
 }
 
 static struct scratch set_up(uint32_t typesize, uint32_t chunksize,
@@ -72,32 +37,17 @@ static struct scratch set_up(uint32_t typesize, uint32_t chunksize,
 		.bounded = true,
 	};
 	struct b2f_settings settings = b2f_settings_default();
-	struct scratch s = {.dir = frame_dir_new(),
-			    .options = {.chunksize = chunksize},
-			    .model = calloc(1, MODEL_MAX),
-			    .seed = typesize};
+	struct scratch s;
 
-	snprintf(s.frame, sizeof(s.frame), "%s/x.b2frame", s.dir.path);
 	settings.typesize = typesize;
 	settings.clevel = 1;
-	cr_assert_eq(b2f_frame_create(&settings, AT_FDCWD, s.frame, 0644, false,
-				      &to_stderr),
-		     0);
-	cr_assert_eq(b2f_runtime_new(&options, &s.rt), 0);
+	s = scratch_new(&settings, &options);
+	s.options.chunksize = chunksize;
+	s.model = calloc(1, MODEL_MAX);
+	s.seed = typesize;
 	open_for_writing(&s);
 	return s;
 }
-
-static void tear_down(struct scratch *s)
-{
-	b2f_file_close(s->file);
-	b2f_runtime_free(s->rt);
-	free(s->model);
-	cr_assert_eq(b2f_frame_remove(AT_FDCWD, s->frame), 0);
-	frame_dir_remove(&s->dir);
-}
-
-#define OWN_SCRATCH __attribute__((cleanup(tear_down)))
 
 static void check(struct scratch *s, uint64_t off, size_t n)
 {
