@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "blp/blp.h"
+#include "tests/fuzz/fuzz_memory.h"
 #include "tests/fuzz/fuzz_runtime.h"
 
 #define NBYTES_MAX (1u << 20)
@@ -91,10 +92,8 @@ static void open_frame(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *raw = malloc(size ? size : 1);
+	uint8_t *raw = copy_of(data, size);
 
-	if (size)
-		memcpy(raw, data, size);
 	parse(raw, size);
 	if (b2f_blp_magic(raw, size))
 		open_frame(raw, size);

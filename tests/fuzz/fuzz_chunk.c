@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "chunk/seal.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 /* A crafted chunk may claim 2 GB; that it is refused is not what we test. */
 #define NBYTES_MAX (1u << 20)
@@ -29,9 +30,7 @@ static int decode_unit(const struct b2f_chunk *chunk, struct b2f_decoder *dec,
 	err = b2f_chunk_unit_extent(chunk, unit, &off, &size, NULL);
 	if (err)
 		return err;
-	stored = malloc(size ? size : 1);
-	if (size)
-		memcpy(stored, raw + off, size);
+	stored = copy_of(raw + off, size);
 	err = b2f_chunk_decode_unit(
 		chunk, dec,
 		&(struct b2f_stored_unit){
@@ -209,8 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	grid.blockshape[1] = (data[size + 3] & 63) + 1;
 	if (data[size + 3] & 128)
 		context.grid = &grid;
-	raw = malloc(size ? size : 1);
-	memcpy(raw, data, size);
+	raw = copy_of(data, size);
 	if (!b2f_chunk_open(raw, size, size, &context, &chunk, &why) &&
 	    chunk.header.nbytes <= NBYTES_MAX) {
 		check_seal(&chunk, raw, size, b2f_load_le32(data + size));

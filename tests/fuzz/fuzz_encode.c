@@ -12,28 +12,11 @@
 #include "base/bytes.h"
 #include "chunk/encoder.h"
 #include "chunk/seal.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 #define OPTIONS 20
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void *need(size_t size)
-{
-	void *p = malloc(size ? size : 1);
-
-	if (!p)
-		abort();
-	return p;
-}
-
-static uint8_t *copy_of(const uint8_t *data, size_t size)
-{
-	uint8_t *p = need(size);
-
-	if (size)
-		memcpy(p, data, size);
-	return p;
-}
 
 static struct b2f_encode_options choose(const uint8_t *p)
 {

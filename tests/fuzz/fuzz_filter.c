@@ -7,6 +7,7 @@
 #include "filter/filter.h"
 #include "filter/pipeline.h"
 #include "filter/shuffle_impl.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,21 +18,6 @@ struct input {
 	const uint8_t *data;
 	size_t size;
 };
-
-static void *must_have(void *p)
-{
-	if (!p)
-		abort();
-	return p;
-}
-
-static uint8_t *copy_of(const uint8_t *data, size_t size)
-{
-	uint8_t *p = must_have(malloc(size));
-
-	memcpy(p, data, size);
-	return p;
-}
 
 /* Ids that exist come more often than in random bytes. */
 static uint8_t pick_filter(uint8_t byte)
@@ -162,8 +148,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    b2f_pipeline_check(&in.pipeline, &in.block, in.size, NULL))
 		return 0;
 	want = copy_of(in.data, in.size);
-	dst = must_have(malloc(in.size));
-	tmp = must_have(malloc(in.size));
+	dst = need(in.size);
+	tmp = need(in.size);
 	for (unsigned int slot = B2F_FILTER_SLOTS; slot-- > 0;)
 		undo_slot(&in, slot, want);
 	memcpy(b2f_pipeline_start(&in.pipeline, dst, tmp), in.data, in.size);

@@ -7,6 +7,7 @@
 
 #include "array/b2nd.h"
 #include "index/index.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -50,10 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct b2f_meta_list list = {0};
 	struct b2f_why why = {""};
 	struct b2f_array array;
-	uint8_t *raw = malloc(size ? size : 1);
+	uint8_t *raw = copy_of(data, size);
 
-	if (size)
-		memcpy(raw, data, size);
 	if (!b2f_meta_parse(raw, size, &list, &why))
 		walk(&list);
 	if (!b2f_vlmeta_parse(raw, size, &list, &why))

@@ -11,6 +11,7 @@
 #include "array/b2nd.h"
 #include "array/npy.h"
 #include "b2frame/error.h"
+#include "tests/fuzz/fuzz_memory.h"
 #include "tests/support/dtype_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -143,10 +144,8 @@ static void check_packed(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *raw = malloc(size ? size : 1);
+	uint8_t *raw = copy_of(data, size);
 
-	if (size)
-		memcpy(raw, data, size);
 	check_header(raw, size);
 	check_wrapped(raw, size);
 	check_texts((const char *)raw, size);

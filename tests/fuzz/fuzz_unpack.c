@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_unpack.c - any bytes as values of MessagePack, taken as they come */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/unpack.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -29,11 +29,9 @@ static void take(struct b2f_cursor *cur)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *raw = malloc(size ? size : 1);
+	uint8_t *raw = copy_of(data, size);
 	struct b2f_cursor cur = b2f_cursor_at(raw, size);
 
-	if (size)
-		memcpy(raw, data, size);
 	while (b2f_cursor_left(&cur) > 0) {
 		size_t before = cur.pos;
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/zip.h"
+#include "tests/fuzz/fuzz_memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -52,10 +53,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct b2f_object object;
 	struct b2f_zip zip = {0};
 	struct b2f_why why = {""};
-	uint8_t *raw = malloc(size ? size : 1);
+	uint8_t *raw = copy_of(data, size);
 
-	if (size)
-		memcpy(raw, data, size);
 	if (b2f_store_new_memory(raw, size, &store) ||
 	    b2f_object_open(store, B2F_OBJECT_INDEX, &object, &why))
 		abort();
