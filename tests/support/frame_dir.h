@@ -143,15 +143,23 @@ static inline void frame_dir_index(const struct frame_dir *dir,
 	free(entries);
 }
 
-static inline struct b2f_file *frame_dir_open(const struct frame_dir *dir,
-					      struct b2f_runtime *rt)
+static inline struct b2f_frame *frame_at(int dirfd, const char *path)
 {
 	const struct b2f_frame_options options = {.offset = 0};
 	struct b2f_frame *frame = NULL;
+
+	cr_assert_eq(b2f_frame_open(&options, dirfd, path, &frame), 0, "%s",
+		     path);
+	return frame;
+}
+
+static inline struct b2f_file *frame_dir_open(const struct frame_dir *dir,
+					      struct b2f_runtime *rt)
+{
 	struct b2f_file *file = NULL;
 
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, dir->path, &frame), 0);
-	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	cr_assert_eq(b2f_file_open(rt, frame_at(AT_FDCWD, dir->path), &file),
+		     0);
 	return file;
 }
 

@@ -71,24 +71,29 @@ struct writer {
 	struct b2f_file *file;
 };
 
-static inline struct b2f_remote *connect_with(const struct scene *s,
-				       unsigned int keep_s)
+static inline struct b2f_remote *connect_as(const struct scene *s,
+					    struct b2f_remote_options options)
 {
-	const struct b2f_remote_options options = {
-		.log = &watching,
-		.endpoint = s->server.url,
-		.access_key = "key",
-		.secret_key = "secret",
-		.retry_ms = 80,
-		.backoff_ms = 2,
-		.stall_ms = s->stall_ms,
-		.refresh_ms = 60000,
-		.keep_s = keep_s,
-	};
 	struct b2f_remote *remote = NULL;
 
+	options.log = &watching;
+	options.endpoint = s->server.url;
+	options.access_key = "key";
+	options.secret_key = "secret";
 	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
 	return remote;
+}
+
+static inline struct b2f_remote *connect_with(const struct scene *s,
+					      unsigned int keep_s)
+{
+	const struct b2f_remote_options options = {.retry_ms = 80,
+						   .backoff_ms = 2,
+						   .stall_ms = s->stall_ms,
+						   .refresh_ms = 60000,
+						   .keep_s = keep_s};
+
+	return connect_as(s, options);
 }
 
 static inline struct b2f_remote *connect_to(const struct scene *s)

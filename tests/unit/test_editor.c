@@ -12,22 +12,13 @@ static void commit(void)
 	cr_assert_eq(b2f_editor_commit(editor), 0);
 }
 
-static struct b2f_frame *open_frame(void)
-{
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
-
-	cr_assert_eq(b2f_frame_open(&options, dirfd_, "f", &frame), 0);
-	return frame;
-}
-
 /*
  * Checks that the index on disk has the @n places @places; -1 is a special
  * chunk.  After a commit, the next 16 ids are left to other programs.
  */
 static void expect_places(const int *places, uint64_t n)
 {
-	struct b2f_frame *frame = open_frame();
+	struct b2f_frame *frame = frame_at(dirfd_, "f");
 
 	cr_assert_eq(b2f_frame_info_get(frame)->nchunks, n);
 	for (uint64_t i = 0; i < n; i++) {
@@ -60,7 +51,7 @@ static void expect_data(const int *which, uint64_t n, uint32_t last)
 	uint8_t buf[CHUNK];
 
 	cr_assert_eq(b2f_runtime_new(&one, &rt), 0);
-	cr_assert_eq(b2f_file_open(rt, open_frame(), &file), 0);
+	cr_assert_eq(b2f_file_open(rt, frame_at(dirfd_, "f"), &file), 0);
 	cr_assert_eq(b2f_file_size(file), n ? (n - 1) * CHUNK + last : 0);
 	for (uint64_t i = 0; i < n; i++) {
 		uint32_t nbytes = i + 1 < n ? CHUNK : last;
@@ -257,7 +248,7 @@ Test(editor, a_short_chunk_grows_with_zeros)
 	commit();
 	memcpy(want, bytes_of(2, 30), 30);
 	cr_assert_eq(b2f_runtime_new(&one, &rt), 0);
-	cr_assert_eq(b2f_file_open(rt, open_frame(), &file), 0);
+	cr_assert_eq(b2f_file_open(rt, frame_at(dirfd_, "f"), &file), 0);
 	cr_assert_eq(b2f_file_pread(file, NULL, buf, CHUNK, CHUNK), 70);
 	cr_assert_eq(memcmp(buf, want, CHUNK), 0);
 	b2f_file_close(file);
@@ -346,7 +337,7 @@ Test(editor, an_encoded_chunk_is_taken_as_it_is)
 		     B2F_ECORRUPT);
 	commit();
 	EXPECT_DATA(CHUNK, 1, 3);
-	frame = open_frame();
+	frame = frame_at(dirfd_, "f");
 	cr_assert_eq(b2f_frame_chunk_info(frame, 1, &info), 0);
 	cr_assert_eq(info.cbytes, encoded.cbytes);
 	b2f_frame_close(frame);
@@ -386,7 +377,7 @@ static bool all_sealed(void)
 	const struct b2f_check_options options = {.arg = NULL};
 	struct b2f_check_result r = {0};
 	struct b2f_runtime *rt = NULL;
-	struct b2f_frame *frame = open_frame();
+	struct b2f_frame *frame = frame_at(dirfd_, "f");
 
 	cr_assert_eq(b2f_runtime_new(&one, &rt), 0);
 	cr_assert_eq(b2f_check_frame(rt, frame, &options, &r), 0);

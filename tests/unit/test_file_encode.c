@@ -110,12 +110,9 @@ static uint32_t block_start(const struct stored *st, uint32_t i)
 /* The id of chunk @n in the index on disk. */
 static uint32_t id_of(const struct scratch *s, uint64_t n)
 {
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
-	uint32_t id;
+	struct b2f_frame *frame = frame_at(AT_FDCWD, s->frame);
+	uint32_t id = (uint32_t)b2f_entries_raw(&frame->entries, n);
 
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
-	id = (uint32_t)b2f_entries_raw(&frame->entries, n);
 	b2f_frame_close(frame);
 	return id;
 }
@@ -273,12 +270,9 @@ Test(file_encode, a_write_that_damage_refuses_hinders_no_commit)
 
 static uint32_t typesize_of(const struct scratch *s)
 {
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
-	uint32_t typesize;
+	struct b2f_frame *frame = frame_at(AT_FDCWD, s->frame);
+	uint32_t typesize = b2f_settings_of(frame).typesize;
 
-	cr_assert_eq(b2f_frame_open(&options, AT_FDCWD, s->frame, &frame), 0);
-	typesize = b2f_settings_of(frame).typesize;
 	b2f_frame_close(frame);
 	return typesize;
 }

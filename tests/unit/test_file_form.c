@@ -32,12 +32,9 @@ static void open_again(void)
 {
 	const struct b2f_write_options write = {.chunksize = chunksize,
 						.durability = &durability};
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
 
 	b2f_file_close(file);
-	cr_assert_eq(b2f_frame_open(&options, dirfd_, NAME, &frame), 0);
-	cr_assert_eq(b2f_file_open(rt, frame, &file), 0);
+	cr_assert_eq(b2f_file_open(rt, frame_at(dirfd_, NAME), &file), 0);
 	cr_assert_eq(b2f_file_allow_write(file, &write), 0);
 }
 

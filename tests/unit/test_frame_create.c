@@ -42,15 +42,6 @@ static void create_default(void)
 	cr_assert_eq(create(&settings, 0644), 0);
 }
 
-static struct b2f_frame *open_frame(void)
-{
-	const struct b2f_frame_options options = {.offset = 0};
-	struct b2f_frame *frame = NULL;
-
-	cr_assert_eq(b2f_frame_open(&options, dirfd_, "f", &frame), 0);
-	return frame;
-}
-
 static struct stat stat_of(const char *name)
 {
 	struct stat st;
@@ -94,7 +85,7 @@ Test(frame_create, a_new_frame_is_empty_and_has_its_settings)
 		struct b2f_frame *frame;
 
 		cr_assert_eq(create(&rows[i], 0600), 0, "row %zu", i);
-		frame = open_frame();
+		frame = frame_at(dirfd_, "f");
 		back = b2f_settings_of(frame);
 		cr_assert_eq(memcmp(&back, &rows[i], sizeof(back)), 0,
 			     "row %zu", i);
@@ -244,7 +235,7 @@ Test(frame_create, what_is_open_after_making_is_what_is_on_disk)
 	struct stat st;
 
 	cr_assert_eq(make_open(0640, &made), 0);
-	frame = open_frame();
+	frame = frame_at(dirfd_, "f");
 	ours = b2f_frame_stamp_get(made.frame);
 	theirs = b2f_frame_stamp_get(frame);
 	cr_assert(b2f_frame_stamp_equal(&ours, &theirs));
@@ -273,7 +264,7 @@ Test(frame_create, who_has_made_a_frame_does_not_keep_it_from_writers)
 	struct b2f_frame *frame;
 
 	cr_assert_eq(make_open(0644, &made), 0);
-	frame = open_frame();
+	frame = frame_at(dirfd_, "f");
 	cr_assert_eq(b2f_store_lock(frame->store, NULL), 0);
 	cr_assert_eq(b2f_store_lock(made.frame->store, NULL), -EBUSY);
 	b2f_store_unlock(frame->store);
@@ -375,7 +366,7 @@ Test(frame_create, a_frame_that_may_not_be_removed_stays_whole)
 	}
 	cr_assert_eq(b2f_frame_remove(dirfd_, "f"), -EACCES);
 	cr_assert(exists("f/00000000.chunk"));
-	frame = open_frame();
+	frame = frame_at(dirfd_, "f");
 	b2f_frame_close(frame);
 	if (getuid() == 0)
 		cr_assert_eq(seteuid(0), 0);

@@ -40,20 +40,12 @@ static int read_version(void *arg, uint64_t off, void *buf, size_t n)
 
 static struct b2f_remote *connect_parts(const struct scene *s)
 {
-	const struct b2f_remote_options options = {
-		.log = &watching,
-		.endpoint = s->server.url,
-		.access_key = "key",
-		.secret_key = "secret",
-		.retry_ms = 80,
-		.backoff_ms = 2,
-		.stall_ms = s->stall_ms,
-		.put_bytes = LIMIT,
-	};
-	struct b2f_remote *remote = NULL;
+	const struct b2f_remote_options options = {.retry_ms = 80,
+						   .backoff_ms = 2,
+						   .stall_ms = s->stall_ms,
+						   .put_bytes = LIMIT};
 
-	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
-	return remote;
+	return connect_as(s, options);
 }
 
 static int send_as(struct b2f_remote *remote, const char *path,

@@ -39,18 +39,10 @@ static void stage_close(struct stage *t)
 /* A reader that knows nothing but the cache directory. */
 static struct b2f_remote *reader(const struct stage *t)
 {
-	const struct b2f_remote_options options = {
-		.log = &watching,
-		.endpoint = t->s.server.url,
-		.access_key = "key",
-		.secret_key = "secret",
-		.cache_dir = t->cache,
-		.refresh_ms = 1,
-	};
-	struct b2f_remote *remote = NULL;
+	const struct b2f_remote_options options = {.cache_dir = t->cache,
+						   .refresh_ms = 1};
 
-	cr_assert_eq(b2f_remote_new(&options, "s3://bucket/top", &remote), 0);
-	return remote;
+	return connect_as(&t->s, options);
 }
 
 /* A foreign program uploads the file @name as a part of the frame x. */
