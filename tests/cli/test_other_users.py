@@ -19,27 +19,15 @@ import time
 import numpy as np
 
 from ctl import BLOSCCTL, cat, ctl, get, items, put, run_all
+from users import ALICE, as_user
 
-ALICE = 1001
 SECRET = b"root alone may read this\n" * 400
 STOPS = "fsync,fdatasync,ftruncate,mkdir,mkdirat"
 
 
 def as_alice(call, *args):
     """Runs @call in a process of Alice's; its exceptions are errors here."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            os.setgroups([])
-            os.setresgid(ALICE, ALICE, ALICE)
-            os.setresuid(ALICE, ALICE, ALICE)
-            call(*args)
-            code = 0
-        except BaseException as e:
-            print("alice:", repr(e), file=sys.stderr)
-        os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert as_user(ALICE, ALICE, lambda: call(*args)) == 0
 
 
 def give(*paths):

@@ -106,6 +106,14 @@ def test_new_directories_are_safe_before_their_sources_go():
             assert os.getcwd() + top in synced, (how, top, lines)
 
 
+def make_two(one, two):
+    """The frames x.b2frame and x.b2f of different data."""
+    for suffix, option, data in ((".b2frame", "sparse", one),
+                                 (".b2f", "contiguous", two)):
+        put("x", data)
+        ctl("compress", "--rm", f"--format={option}", "-o", f"x{suffix}", "x")
+
+
 def test_two_results_of_one_name_are_both_kept():
     """-f replaces older files, but nothing that the same run has made."""
     one, two = items(5000, 4), items(7000, 4, seed=1)
@@ -120,10 +128,7 @@ def test_two_results_of_one_name_are_both_kept():
         assert names("out")[0].startswith("f.b2f"), names("out")
         ctl("decompress", "-rf", "--rm", "-o", "back", "out")
         assert get("back/f") == one
-    for suffix, option, data in ((".b2frame", "sparse", one),
-                                 (".b2f", "contiguous", two)):
-        put("x", data)
-        ctl("compress", "--rm", f"--format={option}", "-o", f"x{suffix}", "x")
+    make_two(one, two)
     _, err = ctl("decompress", "--rm", "-f", "x.b2frame", "x.b2f", status=1)
     assert "x: this run has made it" in err, err
     assert get("x") == one
@@ -139,10 +144,7 @@ def test_two_results_of_one_name_are_both_kept():
 
 def test_no_result_replaces_an_operand_to_come():
     one, two = items(5000, 4), items(7000, 4, seed=1)
-    for suffix, option, data in ((".b2frame", "sparse", one),
-                                 (".b2f", "contiguous", two)):
-        put("x", data)
-        ctl("compress", "--rm", f"--format={option}", "-o", f"x{suffix}", "x")
+    make_two(one, two)
     _, err = ctl("convert", "-f", "--rm", "x.b2frame", "x.b2f", status=1)
     assert "x.b2f: this run has made it, or reads it" in err, err
     left = [n for n in os.listdir() if n.startswith("x.b2f")]

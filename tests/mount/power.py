@@ -356,24 +356,23 @@ def check_cuts(disk, work, count, seed):
     return bad + (unreadable > len(moments) // 10)
 
 
-def cut_power(kind, count, seed, rounds, options=(), wrap=(),
-              contiguous=False):
-    """Makes @count cuts of one run.  Returns the number that left failures."""
+def cut(kind, count, seed, recording, *args):
+    """Makes @count cuts, or all, of what @recording does to a disk.  Returns the number
+    that left failures."""
     reason = why_not()
     assert not reason, f"this test cannot run here: {reason}"
     blosc2.set_nthreads(1)
     with in_memory("power"):
         with RecordedDisk(kind) as disk:
-            work = record(disk, rounds, seed, options, wrap, contiguous)
+            work = recording(disk, *args)
         return check_cuts(disk, work, count, seed)
+
+
+def cut_power(kind, count, seed, rounds, options=(), wrap=(),
+              contiguous=False):
+    return cut(kind, count, seed, record, rounds, seed, options, wrap, contiguous)
 
 
 def cut_at_each_write(kind, seed, options=()):
     """A cut after each write and flush of changes to contiguous frames."""
-    reason = why_not()
-    assert not reason, f"this test cannot run here: {reason}"
-    blosc2.set_nthreads(1)
-    with in_memory("power"):
-        with RecordedDisk(kind) as disk:
-            work = record_changes(disk, seed, options)
-        return check_cuts(disk, work, None, seed)
+    return cut(kind, None, seed, record_changes, seed, options)

@@ -30,14 +30,19 @@ def stock(name, suffix=".b2frame"):
 
 
 @contextlib.contextmanager
-def locked(name):
-    """Holds the lock as a hanging reader of C-Blosc2."""
-    fd = os.open(f"src/{name}.b2frame/.b2lock", os.O_RDWR)
+def sharing(path):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
     fcntl.flock(fd, fcntl.LOCK_SH)
     try:
         yield
     finally:
         os.close(fd)
+
+
+def locked(name):
+    """Holds the lock as a hanging reader of C-Blosc2."""
+    assert os.path.exists(f"src/{name}.b2frame/.b2lock")
+    return sharing(f"src/{name}.b2frame/.b2lock")
 
 
 def make(*names):
@@ -268,15 +273,9 @@ def test_a_writer_that_leaves_beside_a_lock_keeps_none():
             wait_until(lambda: is_free("a"), "the end of the writer")
 
 
-@contextlib.contextmanager
 def beside(path):
     """Holds the lock file beside the contiguous frame @path; makes it."""
-    fd = os.open(f"{path}.b2lock", os.O_RDWR | os.O_CREAT)
-    fcntl.flock(fd, fcntl.LOCK_SH)
-    try:
-        yield
-    finally:
-        os.close(fd)
+    return sharing(f"{path}.b2lock")
 
 
 def test_a_lock_file_that_is_older_than_the_frame():

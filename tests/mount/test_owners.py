@@ -792,23 +792,13 @@ def child(uid, call):
     return pid
 
 
-def exchange_index():
-    """ALICE in SOURCE: her index becomes her own file, a link to root's, and
-    missing."""
-    os.rename("src/hers/x.b2frame/chunks.b2frame", "src/hers/kept")
+def exchange(name, was, link):
+    """ALICE in SOURCE: what is hers becomes a link to what is root's, and missing."""
+    os.rename(f"src/hers/{name}", f"src/hers/{was}")
     with contextlib.suppress(OSError):
-        os.symlink("../../secret", "src/hers/x.b2frame/chunks.b2frame")
-    os.unlink("src/hers/x.b2frame/chunks.b2frame")
-    os.rename("src/hers/kept", "src/hers/x.b2frame/chunks.b2frame")
-
-
-def exchange_frame():
-    """The same with the frame, and with a directory of root's."""
-    os.rename("src/hers/y.b2frame", "src/hers/away")
-    with contextlib.suppress(OSError):
-        os.symlink("../roots", "src/hers/y.b2frame")
-    os.unlink("src/hers/y.b2frame")
-    os.rename("src/hers/away", "src/hers/y.b2frame")
+        os.symlink(link, f"src/hers/{name}")
+    os.unlink(f"src/hers/{name}")
+    os.rename(f"src/hers/{was}", f"src/hers/{name}")
 
 
 def use_hers():
@@ -863,7 +853,9 @@ def test_users_who_try_get_nothing():
                 pathlib.Path(f"mnt/hers/{name}").write_bytes(data(200000))
 
         assert as_user(ALICE, ALICE, make_hers) == 0
-        pids = [child(ALICE, exchange_index), child(ALICE, exchange_frame),
+        pids = [child(ALICE, lambda: exchange("x.b2frame/chunks.b2frame", "kept",
+                                              "../../secret")),
+                child(ALICE, lambda: exchange("y.b2frame", "away", "../roots")),
                 child(ALICE, use_hers), child(ALICE, remove_others),
                 child(BOB, keep_own)]
         time.sleep(SECONDS)

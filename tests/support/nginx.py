@@ -33,7 +33,7 @@ import urllib.request
 
 from s3_server import PATIENCE, SKIPPED, free_port
 
-CONFIG = """
+HEAD = """
 daemon off;
 worker_processes 1;
 pid {top}/pid;
@@ -41,13 +41,16 @@ error_log {top}/error.log;
 {user}
 events {{}}
 http {{
-    log_format short '$request_method $status $http_range';
-    access_log {top}/access.log short;
     client_body_temp_path {top}/body;
     proxy_temp_path {top}/proxy;
     fastcgi_temp_path {top}/fastcgi;
     uwsgi_temp_path {top}/uwsgi;
     scgi_temp_path {top}/scgi;
+"""
+
+CONFIG = HEAD + """\
+    log_format short '$request_method $status $http_range';
+    access_log {top}/access.log short;
     default_type application/octet-stream;
     server {{
         listen 127.0.0.1:{port};
@@ -71,21 +74,8 @@ http {{
 }}
 """
 
-
-BALANCER = """
-daemon off;
-worker_processes 1;
-pid {top}/pid;
-error_log {top}/error.log;
-{user}
-events {{}}
-http {{
+BALANCER = HEAD + """\
     access_log off;
-    client_body_temp_path {top}/body;
-    proxy_temp_path {top}/proxy;
-    fastcgi_temp_path {top}/fastcgi;
-    uwsgi_temp_path {top}/uwsgi;
-    scgi_temp_path {top}/scgi;
     client_max_body_size 0;
     upstream gateways {{
         server 127.0.0.1:{first} max_fails=0;
