@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ import numpy as np
 
 from ctl import (BLOSCCTL, cat, check_frame, ctl, get, in_namespace, info, items,
                  noise, put, remove, run_all, small_disk, stock_bytes)
+from acl import ACCESS, DEFAULT, acl
 
 CHUNK = 60000
 KINDS = [("", ".b2frame"), ("--contiguous", ".b2f")]
@@ -231,9 +231,7 @@ def test_attributes():
             remove("f" + suffix)
 
 
-# user::rw-, user:1234:r--, group::---, mask::rw-, other::---
-ACL = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 4, 1234, 4, 0, -1, 16, 6, -1,
-                  32, 0, -1)
+ACL = acl("u:6 u1234:4 g:0 m:6 o:0")
 
 
 def parts(path):
@@ -243,9 +241,9 @@ def parts(path):
 
 def acl_of(path):
     """The ACL without the permission to enter a directory."""
-    acl = bytearray(os.getxattr(path, "system.posix_acl_access"))
-    acl[6::8] = (bits & 6 for bits in acl[6::8])
-    return bytes(acl)
+    value = bytearray(os.getxattr(path, ACCESS))
+    value[6::8] = (bits & 6 for bits in value[6::8])
+    return bytes(value)
 
 
 def through_all_forms(check, prefix=()):
@@ -265,7 +263,7 @@ def through_all_forms(check, prefix=()):
 
 def test_acl_and_xattrs_go_along():
     put("f", items(1000, 4))
-    os.setxattr("f", "system.posix_acl_access", ACL)
+    os.setxattr("f", ACCESS, ACL)
     os.setxattr("f", "user.note", b"kept")
 
     def check(path):
@@ -280,10 +278,10 @@ def test_acl_and_xattrs_go_along():
 def test_no_default_acl_is_added():
     put("f", items(1000, 4))
     os.chmod("f", 0o640)
-    os.setxattr(".", "system.posix_acl_default", ACL)
+    os.setxattr(".", DEFAULT, ACL)
 
     def check(path):
-        assert "system.posix_acl_access" not in os.listxattr(path), path
+        assert ACCESS not in os.listxattr(path), path
 
     through_all_forms(check)
 

@@ -5,12 +5,12 @@ import os
 import pathlib
 import resource
 import stat
-import struct
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import s3_server  # noqa: E402
+from acl import ACCESS, acl  # noqa: E402
 from bloscctl import cat, ctl, workdir  # noqa: E402
 from build import BLOSCCTL  # noqa: E402
 
@@ -85,14 +85,12 @@ def check_directories():
 
 def check_read_only():
     """An ordinary user copies files that their owner may not write to."""
-    entries = (1, 5, -1), (2, 5, 1), (4, 5, -1), (16, 5, -1), (32, 5, -1)
     os.makedirs("ro/acl")
     pathlib.Path("ro/acl/file").write_bytes(DATA)
     ctl("compress", "-q", "x", "-o", "ro/x.b2frame")
     for name in "ro", "ro/acl", "ro/acl/file", "ro/x.b2frame/chunks.b2frame":
         os.setxattr(name, "user.of", name.encode())
-    os.setxattr("ro/acl", "system.posix_acl_access", struct.pack("<I", 2) +
-                b"".join(struct.pack("<HHi", *entry) for entry in entries))
+    os.setxattr("ro/acl", ACCESS, acl("u:5 u1:5 g:5 m:5 o:5"))
     for name in "ro/acl/file", "ro/x.b2frame/chunks.b2frame":
         os.chmod(name, 0o400)
     os.chmod("ro", 0o500)

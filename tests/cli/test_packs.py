@@ -5,7 +5,6 @@ import io
 import json
 import os
 import pathlib
-import struct
 import sys
 import zipfile
 
@@ -13,6 +12,7 @@ import blosc2
 import numpy as np
 
 from ctl import cat, ctl, in_namespace, info, run_all
+from acl import ACCESS, acl
 from packing import pack_into
 from stores import (ARRAYS, BYTES, make_embed, make_mixed, make_tree, patched,
                     zip_of)
@@ -52,11 +52,10 @@ def test_tree_in_a_zip_file():
     assert b"t.b2z/g/sub.b2nd: ok" in ctl("verify", "-r", ".")[0]
     assert cat("link.b2z/small") == ARRAYS["small"].tobytes()
     # The group of the store has no rights, although the mode seems to say so.
-    acl = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 6, 1234, 4, 0, -1, 16, 6, -1,
-                      32, 0, -1)
-    os.setxattr("t.b2z", "system.posix_acl_access", acl)
+    value = acl("u:6 u1234:6 g:0 m:6 o:0")
+    os.setxattr("t.b2z", ACCESS, value)
     ctl("decompress", "t.b2z/small", "-o", "small.npy")
-    assert os.getxattr("small.npy", "system.posix_acl_access") == acl
+    assert os.getxattr("small.npy", ACCESS) == value
 
 
 def test_stores_without_frames_at_their_top():

@@ -6,7 +6,6 @@ import functools
 import itertools
 import json
 import os
-import struct
 import subprocess
 import sys
 
@@ -16,6 +15,7 @@ import numpy as np
 from ctl import (BLOSCCTL, BUILD, check_frame, ctl, flip, get, in_namespace,
                  info, items, make as ctl_make, make_zlib, noise, open_stock, put,
                  remove, run_all, stock_bytes)
+from acl import ACCESS, acl
 
 CHUNK = 20000
 LONG_AGO = 10**9
@@ -394,11 +394,10 @@ def test_lost_index_of_variable_chunks():
 
 
 def test_a_rebuilt_frame_is_open_to_the_same_users():
-    acl = struct.pack("<I" + 5 * "HHi", 2, 1, 6, -1, 2, 6, 1234, 4, 0, -1, 16, 6, -1,
-                      32, 0, -1)
+    value = acl("u:6 u1234:6 g:0 m:6 o:0")
     zlib("s")
     index = get("s/chunks.b2frame")
-    os.setxattr("s/chunks.b2frame", "system.posix_acl_access", acl)
+    os.setxattr("s/chunks.b2frame", ACCESS, value)
     if os.geteuid() == 0:
         os.chown("s/chunks.b2frame", 1234, 2345)
     put("s/chunks.b2frame", index[:30])
@@ -406,7 +405,7 @@ def test_a_rebuilt_frame_is_open_to_the_same_users():
     for name in os.listdir("new"):
         old, new = os.stat("s/chunks.b2frame"), os.stat(f"new/{name}")
         assert (new.st_uid, new.st_gid) == (old.st_uid, old.st_gid), name
-        assert os.getxattr(f"new/{name}", "system.posix_acl_access") == acl, name
+        assert os.getxattr(f"new/{name}", ACCESS) == value, name
 
 
 def test_rebuild_of_odd_folders():

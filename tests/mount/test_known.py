@@ -11,13 +11,13 @@ import mmap
 import os
 import pathlib
 import shutil
-import struct
 import subprocess
 import time
 
 import blosc2
 
 from mounting import Mount, error_of, main, make
+from acl import ACCESS, acl
 from syscalls import exchange
 
 NO_TIMEOUTS = ("-o", "entry_timeout=0,attr_timeout=0")
@@ -320,9 +320,7 @@ def test_a_second_listing_opens_no_frame_in_one_file():
 
 def set_acl(path):
     """The owner may read and write, all others but user 1 may read."""
-    entries = (1, 6, -1), (2, 0, 1), (4, 4, -1), (16, 4, -1), (32, 4, -1)
-    os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) +
-                b"".join(struct.pack("<HHi", *entry) for entry in entries))
+    os.setxattr(path, ACCESS, acl("u:6 u1:0 g:4 m:4 o:4"))
 
 
 def test_a_listing_tells_what_has_changed_since_the_last_one():

@@ -10,7 +10,6 @@ import pwd
 import shutil
 import signal
 import stat
-import struct
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import numpy as np
 
 from mounting import (BUILD, Mount, data, error_of, failing, main, make,
                       refusing, signal_at, wait_until, while_stopped)
+from acl import ACCESS, acl
 from scratch import SPARSE
 from users import ALICE, BOB, TEAM, as_user
 
@@ -447,22 +447,19 @@ def test_files_of_others_keep_owner_and_mode():
 
 
 def set_acl(path, mask, *named, owner=7, group=7, other=7):
-    """named: (tag, id, bits); tag 2 is a user, 8 a group."""
-    entries = [(1, -1, owner), *[e for e in named if e[0] == 2],
-               (4, -1, group), *[e for e in named if e[0] == 8],
-               (16, -1, mask), (32, -1, other)]
-    value = struct.pack("<I", 2) + b"".join(
-        struct.pack("<HHi", tag, bits, who) for tag, who, bits in entries)
-    os.setxattr(path, "system.posix_acl_access", value)
+    """named: such as u1001:6 or g2000:4."""
+    users, groups = ([e for e in named if e[0] == tag] for tag in "ug")
+    os.setxattr(path, ACCESS, acl(" ".join((
+        f"u:{owner}", *users, f"g:{group}", *groups, f"m:{mask}", f"o:{other}"))))
 
 
 def test_no_user_gets_more_than_an_acl_gives():
     """No user gets more access through the mount than in SOURCE, to frames and other
     files, in directories with and without an ACL."""
-    nobody = (2, BOB, 0)
-    acls = {"user": [7, nobody], "group": [7, (8, TEAM, 4)],
-            "mask": [4, (2, BOB, 7)], "none": [0, (2, BOB, 7)],
-            "both": [7, (8, 2001, 0), nobody]}
+    nobody = f"u{BOB}:0"
+    acls = {"user": [7, nobody], "group": [7, f"g{TEAM}:4"],
+            "mask": [4, f"u{BOB}:7"], "none": [0, f"u{BOB}:7"],
+            "both": [7, "g2001:0", nobody]}
     users = ((ALICE, []), (BOB, []), (BOB, [TEAM]), (1003, [TEAM]),
              (1003, [2001]), (1003, []))
     names = [f"{n}{kind}" for n in acls
@@ -478,32 +475,32 @@ def test_no_user_gets_more_than_an_acl_gives():
                 for user, groups in users for n in names
                 for flags in (os.O_RDONLY, os.O_WRONLY)}
 
-    def give(path, acl, group):
+    def give(path, bits, group):
         os.chown(path, ALICE, TEAM)
         os.chmod(path, 0o777)
-        set_acl(path, *acl, group=group)
+        set_acl(path, *bits, group=group)
 
     with setting(SPARSE):
         os.mkdir("plain")
-        for name, acl in acls.items():
+        for name, bits in acls.items():
             for top in "plain", "src":
                 os.makedirs(f"{top}/{name}.d")
                 os.chmod(f"{top}/{name}.d", 0o777)
             for kind in ".frame", ".inner", ".plain", ".d/x":
                 touch(f"plain/{name}{kind}")
-                give(f"plain/{name}{kind}", acl, 6)
+                give(f"plain/{name}{kind}", bits, 6)
                 if kind == ".plain":
                     touch(f"src/{name}{kind}")
-                    give(f"src/{name}{kind}", acl, 6)
+                    give(f"src/{name}{kind}", bits, 6)
                     continue
                 touch(f"mnt/{name}{kind}")
                 os.chown(f"mnt/{name}{kind}", ALICE, TEAM)
                 os.chmod(f"mnt/{name}{kind}", 0o777)
                 frame = f"src/{name}{kind}.b2frame"
                 give(frame if kind == ".inner" else f"{frame}/chunks.b2frame",
-                     acl, 6)
+                     bits, 6)
             for top in "plain", "src":
-                give(f"{top}/{name}.d", acl, 7)
+                give(f"{top}/{name}.d", bits, 7)
     may = look("plain")
     with Mount("src", "mnt", "-o", "allow_other"):
         shown = look("mnt")
@@ -525,7 +522,7 @@ def test_old_system_calls_find_an_acl_and_change_modes():
     index = "src/d/f.b2frame/chunks.b2frame"
     for path in "src/d", "src/d/plain", index:
         os.chmod(path, 0o777)
-        set_acl(path, 7, (2, BOB, 5))
+        set_acl(path, 7, f"u{BOB}:5")
     for wrap in (), refusing(464), refusing(452):
         with Mount("src", "mnt", "-o", "allow_other", wrap=wrap):
             for name in "d", "d/plain", "d/f":

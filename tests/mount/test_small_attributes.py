@@ -3,9 +3,9 @@
 """A new file that becomes a directory keeps owner, mode, ACL, times and number."""
 import os
 import pathlib
-import struct
 
 from mounting import main, wait_until
+from acl import ACCESS, DEFAULT, acl
 from scratch import Scratch
 from small import FRAME, LIMIT, SMALL, append, check, hidden, traced
 
@@ -57,37 +57,25 @@ def test_what_belongs_to_others_stays_a_file():
         assert not hidden()
 
 
-def acl(*entries):
-    """Makes an ACL as an xattr; entries: (tag, permissions, id)."""
-    return struct.pack("<I", 2) + b"".join(
-        struct.pack("<HHi", *x) for x in entries)
-
-
 def test_access_is_that_of_the_file():
     """It keeps its ACL, and gets none from the directory's default ACL."""
-    default, access = (f"system.posix_acl_{x}" for x in ("default", "access"))
-    others = acl((1, 7, -1), (2, 7, 1234), (4, 7, -1), (0x10, 7, -1),
-                 (0x20, 0, -1))
-    reader = acl((1, 6, -1), (2, 4, 1235), (4, 4, -1), (0x10, 4, -1),
-                 (0x20, 0, -1))
-    enters = acl((1, 7, -1), (2, 5, 1235), (4, 5, -1), (0x10, 5, -1),
-                 (0x20, 0, -1))
+    reader, enters = acl("u:6 u1235:4 g:4 m:4 o:0"), acl("u:7 u1235:5 g:5 m:5 o:0")
     os.mkdir("src")
-    os.setxattr("src", default, others)
+    os.setxattr("src", DEFAULT, acl("u:7 u1234:7 g:7 m:7 o:0"))
     with Scratch(SMALL):
         for want in None, reader:
             touch()
-            os.removexattr(FRAME, access)
+            os.removexattr(FRAME, ACCESS)
             os.chmod(FRAME, 0o640)
             if want:
-                os.setxattr(FRAME, access, want)
+                os.setxattr(FRAME, ACCESS, want)
             append(bytes(2 * LIMIT))
             assert FRAME.is_dir()
             if want:
-                assert os.getxattr(FRAME, access) == enters
-                assert os.getxattr(FRAME / "chunks.b2frame", access) == want
+                assert os.getxattr(FRAME, ACCESS) == enters
+                assert os.getxattr(FRAME / "chunks.b2frame", ACCESS) == want
             else:
-                assert access not in os.listxattr(FRAME)
+                assert ACCESS not in os.listxattr(FRAME)
             os.unlink("mnt/f")
 
 

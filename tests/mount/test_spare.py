@@ -4,9 +4,9 @@
 import os
 import shutil
 import stat
-import struct
 
 from mounting import Mount, main, wait_until
+from acl import ACCESS, DEFAULT, acl
 
 # Requests in a row after which the daemon makes files ahead, with some to spare.
 CLOSE = 200
@@ -74,27 +74,20 @@ def test_it_is_as_the_directory_wants_it_now():
             assert make(f"mnt/d/none{i}").st_gid == os.getgid()
 
 
-def acl(*entries):
-    return struct.pack("<I", 2) + b"".join(
-        struct.pack("<HHI", *entry) for entry in entries)
-
-
 def inherited(path):
     return (os.stat(path).st_mode & 0o777,
-            "system.posix_acl_access" in os.listxattr(path))
+            ACCESS in os.listxattr(path))
 
 
 def test_it_inherits_an_acl():
-    none = 0xffffffff
-    default = acl((1, 7, none), (2, 6, USER), (4, 5, none), (16, 7, none),
-                  (32, 0, none))
+    default = acl(f"u:7 u{USER}:6 g:5 m:7 o:0")
     with mounted():
         for i in range(TRIES):
             burst()
-            os.setxattr("src/d", "system.posix_acl_default", default)
+            os.setxattr("src/d", DEFAULT, default)
             make(f"mnt/d/acl{i}")
             assert inherited(f"src/d/acl{i}.b2frame") == (0o640, True)
-            os.removexattr("src/d", "system.posix_acl_default")
+            os.removexattr("src/d", DEFAULT)
             make(f"mnt/d/plain{i}")
             assert inherited(f"src/d/plain{i}.b2frame") == (0o644, False)
 

@@ -6,13 +6,13 @@ import errno
 import json
 import os
 import pathlib
-import struct
 import subprocess
 
 import blosc2
 import numpy as np
 
 from mounting import BUILD, Mount, error_of, main, make
+from acl import ACCESS, acl
 
 CREATE, REPLACE = os.XATTR_CREATE, os.XATTR_REPLACE
 
@@ -84,14 +84,13 @@ def test_they_survive_commits():
 
 
 def test_other_namespaces():
-    # u::rw-, g::r--, o::r--
-    acl = struct.pack("<I" + "HHi" * 3, 2, 1, 6, -1, 4, 4, -1, 32, 4, -1)
+    value = acl("u:6 g:4 o:4")
     os.mkdir("src")
     with Mount("src", "mnt"):
         pathlib.Path("mnt/a").touch()
         for path in "mnt/a", "mnt":
-            for name in "trusted.x", "security.x", "system.posix_acl_access":
-                assert error_of(os.setxattr, path, name, acl) == \
+            for name in "trusted.x", "security.x", ACCESS:
+                assert error_of(os.setxattr, path, name, value) == \
                     errno.ENOTSUP, name
                 assert error_of(os.getxattr, path, name) == \
                     errno.ENOTSUP, name
