@@ -277,16 +277,13 @@ static int check_place(const struct b2f_frame *frame, const struct place *place,
 	return still ? still : err;
 }
 
-/* Loads the chunk of entry @l->raw, which is at @place. */
-static int load_place(const struct b2f_frame *frame, struct place *place,
-		      uint64_t nbytes, enum b2f_load how, struct b2f_loaded *l,
-		      struct b2f_why *why)
+/* Opens the chunk of entry @l->raw, whose head @l has, and checks it. */
+static int open_chunk(const struct b2f_frame *frame, const struct place *place,
+		      struct b2f_loaded *l, struct b2f_why *why)
 {
-	int err = read_bytes(frame, place, nbytes, how, l, why);
+	int err = b2f_chunk_open(l->bytes, l->size, place->stored,
+				 &frame->context, &l->chunk, why);
 
-	if (!err)
-		err = b2f_chunk_open(l->bytes, l->size, place->stored,
-				     &frame->context, &l->chunk, why);
 	if (!err && frame->header.sparse)
 		err = load_seal(place, place->stored, l, why);
 	else if (!err && b2f_entry_tag(l->raw))
@@ -295,7 +292,7 @@ static int load_place(const struct b2f_frame *frame, struct place *place,
 		err = b2f_blp_check_chunk(
 			&place->object, l->chunk.header.cbytes,
 			b2f_loaded_is_whole(l) ? l->bytes : NULL, why);
-	return check_place(frame, place, l, err, why);
+	return err;
 }
 
 bool b2f_frame_is_far(const struct b2f_frame *frame)
@@ -390,9 +387,11 @@ int b2f_frame_chunk_nbytes(struct b2f_frame *frame, uint64_t nchunk,
 	if (!err)
 		err = read_nbytes(frame, &place, l->raw, &nbytes, &has_seal,
 				  why);
-	err = check_place(frame, &place, l, err, why);
 	if (!err && has_seal)
-		err = load_place(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
+		err = read_bytes(frame, &place, nbytes, B2F_LOAD_HEAD, l, why);
+	if (!err && has_seal)
+		err = open_chunk(frame, &place, l, why);
+	err = check_place(frame, &place, l, err, why);
 	b2f_object_close(&place.object);
 	b2f_loaded_free(l);
 	if (err)
@@ -424,13 +423,13 @@ static int load_once(struct b2f_frame *frame, const struct b2f_frame_want *want,
 					      &frame->context, &l->chunk, why);
 	ask_ahead(frame, want, how);
 	err = find_place(frame, l, &place, why);
-	if (err) {
-		err = check_place(frame, &place, l, err, why);
-	} else {
-		if (frame->header.sparse)
-			expect(&place, place.stored);
-		err = load_place(frame, &place, want->nbytes, how, l, why);
-	}
+	if (!err && frame->header.sparse)
+		expect(&place, place.stored);
+	if (!err)
+		err = read_bytes(frame, &place, want->nbytes, how, l, why);
+	if (!err)
+		err = open_chunk(frame, &place, l, why);
+	err = check_place(frame, &place, l, err, why);
 	if (keep && !err && !b2f_loaded_is_whole(l) && frame->store->ops->look)
 		*keep = place.object;
 	else
