@@ -351,6 +351,26 @@ def test_a_copy_of_a_file_that_grows():
     assert cat("g.b2f").startswith(cat("copy.b2f"))
 
 
+def test_a_copy_that_takes_longer_than_a_pause_begins_again():
+    schunk = blosc2.SChunk(data=noise(CHUNK), urlpath="g.b2f", contiguous=True,
+                           cparams={"typesize": 1}, chunksize=CHUNK)
+
+    def grow():
+        for n in range(8):
+            time.sleep(0.2)
+            schunk.append_data(noise(CHUNK, seed=n))
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    subprocess.run(
+        ["strace", "-f", "-qq", "-o", "trace", "-e", "trace=pwrite64",
+         "-e", "inject=pwrite64:delay_enter=400000", BLOSCCTL, "copy", "-q",
+         "g.b2f", "copy.b2f"], check=True,
+        env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
+    thread.join()
+    assert cat("copy.b2f") == cat("g.b2f")
+
+
 def test_a_file_that_grows_is_not_longer_than_its_size():
     """Only the kernel's own files are, as in /proc."""
     with open("growing", "ab", buffering=0) as f:
