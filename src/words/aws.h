@@ -3,9 +3,11 @@
  * aws.h - keys, region and endpoint of an object store: AWS_*, ~/.aws
  *
  * In the order of the AWS tools: the options, the environment, then the profile
- * in the files "credentials" and "config".  The keys come from the first source
- * that is configured (aws_flows.h).  Without any key, requests are not signed,
- * as for public buckets.
+ * in the files "credentials" and "config", of which the first overrides the
+ * second; sections that it names ("services", "sso_session") are read, too. The
+ * environment is ignored if the program has more rights than its caller.  The
+ * keys come from the first source that is configured (aws_flows.h).  Without
+ * any key, requests are not signed, as for public buckets.
  *
  * Layer: words, below both programs.  Threads: any, but one struct b2f_aws is
  * read and freed by one thread.

@@ -21,7 +21,6 @@
 
 #include "programs/curl.h"
 #include "programs/io.h"
-#include "words/aws_settings.h"
 #include "words/way.h"
 
 /* Returned by a flow that is not configured. */

@@ -24,8 +24,58 @@
 #ifndef B2F_WORDS_AWS_FLOWS_H
 #define B2F_WORDS_AWS_FLOWS_H
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include "b2frame/remote.h"
 #include "words/aws.h"
+
+/* Settings of a profile: in AWS_*, and in the files of ~/.aws. */
+enum b2f_aws_setting {
+	B2F_AWS_ACCESS_KEY,
+	B2F_AWS_SECRET_KEY,
+	B2F_AWS_SESSION_TOKEN,
+	B2F_AWS_REGION,
+	B2F_AWS_ENDPOINT,
+	B2F_AWS_SERVICES,
+	B2F_AWS_S3_ENDPOINT,
+	B2F_AWS_STS_ENDPOINT,
+	B2F_AWS_SSO_ENDPOINT,
+	B2F_AWS_PROCESS,
+	B2F_AWS_ROLE,
+	B2F_AWS_ROLE_SESSION,
+	B2F_AWS_TOKEN_FILE,
+	B2F_AWS_SSO_SESSION,
+	B2F_AWS_SSO_START_URL,
+	B2F_AWS_SSO_REGION,
+	B2F_AWS_SSO_ACCOUNT,
+	B2F_AWS_SSO_ROLE,
+	B2F_AWS_NSETTINGS,
+};
+
+struct b2f_aws_settings {
+	/* NULL: not set. */
+	char *of[B2F_AWS_NSETTINGS];
+	/* The name of the profile. */
+	char *profile;
+	/* An option names the profile: keys in the environment do not count. */
+	bool by_option;
+	/*
+	 * credential_process stands in a file that others own or may write to.
+	 */
+	bool is_foreign;
+};
+
+/*
+ * Returns the environment variable @name; NULL if it is empty or not set, or if
+ * the program has more rights than its caller.
+ */
+static inline const char *b2f_aws_environment(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
 
 struct b2f_aws_flow {
 	const struct b2f_aws_settings *settings;
