@@ -320,6 +320,9 @@ int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
 	uint64_t begin = (uint64_t)block * h->blocksize;
 	uint32_t nstreams = 1;
 
+	*out = size;
+	if (h->vl)
+		return 0;
 	if (h->split && h->nbytes - begin >= h->blocksize)
 		nstreams = h->typesize;
 	for (uint32_t i = 0; i < nstreams; i++)
@@ -329,6 +332,26 @@ int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
 				   "block %u reaches beyond its bytes", block);
 	*out = size - b2f_cursor_left(&cur);
 	return 0;
+}
+
+int b2f_chunk_block_place(const struct b2f_chunk *chunk, const uint8_t *raw,
+			  uint32_t block, uint32_t *off, size_t *size,
+			  struct b2f_why *why)
+{
+	uint32_t end = chunk->header.cbytes, start = 0;
+	int err =
+		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
+
+	if (err)
+		return err;
+	if (chunk->header.vl && block + 1 < chunk->blocks.nblocks)
+		end = b2f_chunk_block_start(&chunk->blocks, block + 1);
+	if (end < start || end > chunk->header.cbytes)
+		return b2f_why_set(why, B2F_ECORRUPT,
+				   "block %u ends before it starts", block);
+	*off = start;
+	return b2f_chunk_block_size(chunk, block, raw + start, end - start,
+				    size, why);
 }
 
 static int block_extent(const struct b2f_chunk *chunk, uint32_t block,

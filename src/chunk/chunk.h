@@ -156,14 +156,23 @@ int b2f_chunk_block_find(const struct b2f_chunk *chunk,
 			 uint32_t *start, struct b2f_why *why);
 
 /*
- * How many of the @size bytes at @stored, where block @block of a chunk without
- * VL blocks begins, are its streams.  Checks only what decoding needs.  Returns
- * 0 or B2F_ECORRUPT.
+ * How many of the @size bytes at @stored, where block @block begins, are its
+ * streams; of a VL block, all.  Checks only what decoding needs.  Returns 0 or
+ * B2F_ECORRUPT.
  */
 B2F_MUST_CHECK
 int b2f_chunk_block_size(const struct b2f_chunk *chunk, uint32_t block,
 			 const uint8_t *stored, size_t size, size_t *out,
 			 struct b2f_why *why);
+
+/*
+ * Where block @block lies in the chunk at @raw, which has all its cbytes.
+ * Returns 0 or B2F_ECORRUPT.
+ */
+B2F_MUST_CHECK
+int b2f_chunk_block_place(const struct b2f_chunk *chunk, const uint8_t *raw,
+			  uint32_t block, uint32_t *off, size_t *size,
+			  struct b2f_why *why);
 
 /*
  * The most bytes from its start that @unit could use: for a second try, as

@@ -46,18 +46,13 @@ bool b2f_patch_fits(const struct b2f_encode_options *options,
 static int find_stored(const struct b2f_patch *patch, uint32_t block,
 		       struct b2f_stored_unit *out, struct b2f_why *why)
 {
-	const struct b2f_chunk *chunk = patch->chunk;
 	uint32_t start = 0;
-	int err =
-		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
+	int err = b2f_chunk_block_place(patch->chunk, patch->raw, block, &start,
+					&out->size, why);
 
-	if (err)
-		return err;
 	out->unit = block;
 	out->data = patch->raw + start;
-	return b2f_chunk_block_size(chunk, block, out->data,
-				    chunk->header.cbytes - start, &out->size,
-				    why);
+	return err;
 }
 
 /* Decoded bytes of block @block of @chunk, 0 if it has none. */

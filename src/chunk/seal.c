@@ -87,41 +87,6 @@ static uint32_t part_sum(const uint8_t *data, size_t size)
 	return (uint32_t)XXH3_64bits(data, size);
 }
 
-/*
- * Bytes of block @block, which begins at @stored: all of the @size for a VL
- * block, or up to the end of its last stream.
- */
-static int block_size(const struct b2f_chunk *chunk, uint32_t block,
-		      const uint8_t *stored, size_t size, size_t *out,
-		      struct b2f_why *why)
-{
-	if (!chunk->header.vl)
-		return b2f_chunk_block_size(chunk, block, stored, size, out,
-					    why);
-	*out = size;
-	return 0;
-}
-
-/* Where block @block lies in the chunk at @raw. */
-static int find_block(const struct b2f_chunk *chunk, const uint8_t *raw,
-		      uint32_t block, uint32_t *off, size_t *size,
-		      struct b2f_why *why)
-{
-	uint32_t end = chunk->header.cbytes, start = 0;
-	int err =
-		b2f_chunk_block_find(chunk, &chunk->blocks, block, &start, why);
-
-	if (err)
-		return err;
-	if (chunk->header.vl && block + 1 < chunk->blocks.nblocks)
-		end = b2f_chunk_block_start(&chunk->blocks, block + 1);
-	if (end < start || end > chunk->header.cbytes)
-		return b2f_why_set(why, B2F_ECORRUPT,
-				   "block %u ends before it starts", block);
-	*off = start;
-	return block_size(chunk, block, raw + start, end - start, size, why);
-}
-
 /* Where part @part lies in the chunk at @raw. */
 static int find_part(const struct b2f_chunk *chunk, const uint8_t *raw,
 		     uint32_t part, uint32_t *off, size_t *size,
@@ -131,7 +96,7 @@ static int find_part(const struct b2f_chunk *chunk, const uint8_t *raw,
 	uint64_t begin = (uint64_t)part * B2F_SEAL_PIECE;
 
 	if (!h->memcpyed)
-		return find_block(chunk, raw, part, off, size, why);
+		return b2f_chunk_block_place(chunk, raw, part, off, size, why);
 	*off = h->header_len + (uint32_t)begin;
 	*size = b2f_min_u64(h->nbytes - begin, B2F_SEAL_PIECE);
 	return 0;
@@ -296,8 +261,8 @@ int b2f_seal_check_unit(const struct b2f_seal *seal,
 				   b2f_chunk_unit_nbytes(chunk, stored->unit));
 		break;
 	case B2F_CHUNK_BLOCKS:
-		err = block_size(chunk, stored->unit, stored->data, size, &size,
-				 why);
+		err = b2f_chunk_block_size(chunk, stored->unit, stored->data,
+					   size, &size, why);
 		break;
 	}
 	if (!err)
