@@ -290,16 +290,24 @@ static uint64_t find_input(void *job, uint64_t off)
 	return cli_input_find(&((struct job *)job)->in, off);
 }
 
-static int write_contiguous(struct job *job, const struct cli_target *target)
+/* For a contiguous frame, or a Bloscpack file. */
+static struct b2f_convert_options options_of(const struct job *job)
 {
-	const struct b2f_convert_options options = {
+	return (struct b2f_convert_options){
 		.mode = mode_of(job),
 		.progress = cli_progress_update,
 		.arg = job->operand->progress,
 		.contiguous = true,
+		.no_verify = true,
 		.no_seal = job->how->common.no_seal,
 		.label = job->output,
+		.checksum = job->how->checksum,
 	};
+}
+
+static int write_contiguous(struct job *job, const struct cli_target *target)
+{
+	const struct b2f_convert_options options = options_of(job);
 	struct b2f_data data = {
 		.read = read_input,
 		.find = find_input,
@@ -326,21 +334,12 @@ static int convert(struct job *job, const struct cli_at *from,
 		   const struct cli_target *target,
 		   const struct b2f_settings *settings)
 {
-	const struct b2f_convert_options options = {
-		.mode = mode_of(job),
-		.progress = cli_progress_update,
-		.arg = job->operand->progress,
-		.settings = settings,
-		.contiguous = true,
-		.no_verify = true,
-		.no_seal = job->how->common.no_seal,
-		.label = job->output,
-		.checksum = job->how->checksum,
-	};
+	struct b2f_convert_options options = options_of(job);
 	const struct b2f_frame_options how = {.label = job->output};
 	CLI_OWN_FRAME struct b2f_frame *frame = NULL;
 	int err;
 
+	options.settings = settings;
 	err = cli_frames_open(&how, from, &frame);
 	if (err)
 		return err;
