@@ -2,7 +2,7 @@
 /*
  * frame_dir.h - sparse frames made by a test, in a directory of /tmp
  *
- * The test has to call frame_dir_remove() at its end.
+ * The test has to call frame_dir_remove() at its end, or declares OWN_DIR.
  */
 #ifndef B2F_TESTS_FRAME_DIR_H
 #define B2F_TESTS_FRAME_DIR_H
@@ -16,6 +16,10 @@
 
 #include "b2frame/b2frame.h"
 #include "index/index_write.h"
+#include "tests/support/own.h"
+
+OWNER(b2f_file, b2f_file_close);
+OWNER(b2f_runtime, b2f_runtime_free);
 
 struct frame_dir {
 	char path[64];
@@ -40,6 +44,8 @@ static inline void frame_dir_remove(const struct frame_dir *dir)
 	closedir(d);
 	cr_assert_eq(rmdir(dir->path), 0);
 }
+
+#define OWN_DIR __attribute__((cleanup(frame_dir_remove)))
 
 /* Overwrites the file @name in place, without a new inode. */
 static inline void frame_dir_write(const struct frame_dir *dir,

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/own.h"
+
 /*
  * A buffer of @size bytes, all @fill; for a size of 0 no byte of it may be
  * used.

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array/array_cells.h"
+#include "tests/support/own.h"
 
 static struct b2f_array make(unsigned int ndim, const int64_t *shape,
 			     const int32_t *chunks, const int32_t *blocks)
@@ -74,7 +75,7 @@ static void check_cells(const struct b2f_array_cells *cells, uint8_t *seen)
 
 static void check_range(const struct b2f_array *a, uint64_t start, uint64_t end)
 {
-	uint8_t *seen = calloc(1, a->nitems);
+	OWN(free) uint8_t *seen = calloc(1, a->nitems);
 	uint64_t at = start;
 
 	while (at < end) {
@@ -88,7 +89,6 @@ static void check_range(const struct b2f_array *a, uint64_t start, uint64_t end)
 	}
 	for (uint64_t i = 0; i < a->nitems; i++)
 		cr_assert_eq(seen[i], i >= start && i < end);
-	free(seen);
 }
 
 Test(array_cells, every_item_of_a_range_is_in_one_run)

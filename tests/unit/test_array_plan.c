@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array/b2nd.h"
+#include "tests/support/own.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -57,7 +58,7 @@ static void expect_valid(const struct b2f_array *a)
 static void expect_parsed(const struct b2f_array *a)
 {
 	struct b2f_array back;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 	size_t size;
 
 	cr_assert_eq(b2f_array_write(a, &raw, &size), 0);
@@ -67,7 +68,6 @@ static void expect_parsed(const struct b2f_array *a)
 	cr_assert_eq(back.chunk_items, a->chunk_items);
 	cr_assert_eq(back.block_items, a->block_items);
 	b2f_array_fini(&back);
-	free(raw);
 }
 
 /* Checks the upper bound, and the lower bound if there are enough items. */

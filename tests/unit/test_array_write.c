@@ -6,6 +6,7 @@
 
 #include "array/b2nd.h"
 #include "tests/support/hex.h"
+#include "tests/support/own.h"
 #include "tests/support/vectors.h"
 
 static void expect_same(const struct b2f_array *a, const struct b2f_array *b)
@@ -25,14 +26,13 @@ static void expect_same(const struct b2f_array *a, const struct b2f_array *b)
 static void write_and_parse(const struct b2f_array *a)
 {
 	struct b2f_array back;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 	size_t size;
 
 	cr_assert_eq(b2f_array_write(a, &raw, &size), 0);
 	cr_assert_eq(b2f_array_parse(raw, size, a->itemsize, &back, NULL), 0);
 	expect_same(a, &back);
 	b2f_array_fini(&back);
-	free(raw);
 }
 
 Test(array_write, the_bytes_are_those_of_c_blosc2)
@@ -75,7 +75,7 @@ Test(array_write, every_number_of_dimensions_comes_back)
 Test(array_write, sixteen_dimensions_have_the_mark_of_c_blosc2)
 {
 	struct b2f_array a = {.ndim = 16, .itemsize = 1};
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 	size_t size;
 
 	cr_assert_eq(b2f_array_write(&a, &raw, &size), 0);
@@ -83,7 +83,6 @@ Test(array_write, sixteen_dimensions_have_the_mark_of_c_blosc2)
 	cr_assert_eq(raw[2], 16);
 	cr_assert_eq(raw[3], 0xa0);
 	cr_assert_eq(size, 3 + 3 + 16 * (9 + 5 + 5));
-	free(raw);
 }
 
 Test(array_write, more_dimensions_than_there_can_be_are_refused)

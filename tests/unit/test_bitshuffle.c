@@ -26,9 +26,9 @@ static void expect_back(const struct b2f_shuffle_variant *variant,
 			size_t typesize, size_t nbytes)
 {
 	size_t n = nbytes / typesize / 8 * 8, whole = n * typesize;
-	uint8_t *data = exact_noise(nbytes, typesize + nbytes);
-	uint8_t *shuffled = exact_copy(data, nbytes);
-	uint8_t *back = exact_new(nbytes, 0xee);
+	OWN(free) uint8_t *data = exact_noise(nbytes, typesize + nbytes);
+	OWN(free) uint8_t *shuffled = exact_copy(data, nbytes);
+	OWN(free) uint8_t *back = exact_new(nbytes, 0xee);
 
 	bitshuffle(typesize, data, shuffled, n);
 	memcpy(shuffled + whole, data + whole, nbytes - whole);
@@ -36,9 +36,6 @@ static void expect_back(const struct b2f_shuffle_variant *variant,
 	cr_assert_eq(memcmp(back, data, nbytes), 0,
 		     "%s type size %zu, %zu bytes", variant->name, typesize,
 		     nbytes);
-	free(data);
-	free(shuffled);
-	free(back);
 }
 
 static void expect_all_lengths(const struct b2f_shuffle_variant *variant,
@@ -105,25 +102,22 @@ Test(bitshuffle, the_stream_of_the_format_notes_decodes)
 Test(bitshuffle, an_uneven_number_of_items_in_version_2_is_left_alone)
 {
 	struct b2f_filter_block block = {.typesize = 4, .chunk_version = 2};
-	uint8_t *src = exact_noise(4 * 20 + 1, 2), *dst = exact_new(81, 0);
+	OWN(free) uint8_t *src = exact_noise(4 * 20 + 1, 2);
+	OWN(free) uint8_t *dst = exact_new(81, 0);
 
 	b2f_filter_bitshuffle.decode(&block, 0, src, dst, 81);
 	cr_assert_eq(memcmp(dst, src, 81), 0);
-	free(src);
-	free(dst);
 }
 
 Test(bitshuffle, an_even_number_of_items_in_version_2_is_undone)
 {
 	struct b2f_filter_block block = {.typesize = 4, .chunk_version = 2};
-	uint8_t *data = exact_noise(4 * 24, 3), *src = exact_new(4 * 24 + 3, 9);
-	uint8_t *dst = exact_new(4 * 24 + 3, 0);
+	OWN(free) uint8_t *data = exact_noise(4 * 24, 3);
+	OWN(free) uint8_t *src = exact_new(4 * 24 + 3, 9);
+	OWN(free) uint8_t *dst = exact_new(4 * 24 + 3, 0);
 
 	bitshuffle(4, data, src, 24);
 	b2f_filter_bitshuffle.decode(&block, 0, src, dst, 4 * 24 + 3);
 	cr_assert_eq(memcmp(dst, data, 4 * 24), 0);
 	cr_assert_eq(memcmp(dst + 4 * 24, "\x09\x09\x09", 3), 0);
-	free(data);
-	free(src);
-	free(dst);
 }

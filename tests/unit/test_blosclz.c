@@ -29,34 +29,30 @@ static int decode(const void *src, size_t src_size, size_t dst_size,
 static void expect(const void *src, size_t src_size, const void *want,
 		   size_t want_size)
 {
-	uint8_t *dst;
+	OWN(free) uint8_t *dst;
 
 	cr_assert_eq(decode(src, src_size, want_size, &dst), 0);
 	cr_assert_eq(memcmp(dst, want, want_size), 0);
-	free(dst);
 }
 
 static void expect_refused(const void *src, size_t src_size, size_t dst_size)
 {
-	uint8_t *dst;
+	OWN(free) uint8_t *dst;
 
 	cr_assert_eq(decode(src, src_size, dst_size, &dst), B2F_ECORRUPT);
-	free(dst);
 }
 
 /* Expects the verdict and the bytes of the slow decoder. */
 static void expect_like_reference(const void *src, size_t src_size,
 				  size_t dst_size)
 {
-	uint8_t *want = exact_new(dst_size, 0), *got;
+	OWN(free) uint8_t *want = exact_new(dst_size, 0), *got;
 	bool ok = blosclz_ref_decode(src, src_size, want, dst_size);
 	int err = decode(src, src_size, dst_size, &got);
 
 	cr_assert_eq(err, ok ? 0 : B2F_ECORRUPT);
 	if (ok)
 		cr_assert_eq(memcmp(got, want, dst_size), 0);
-	free(want);
-	free(got);
 }
 
 static void put(struct stream *s, size_t byte)
@@ -178,7 +174,7 @@ Test(blosclz, matches_of_every_near_distance_and_length_repeat_their_pattern)
 Test(blosclz, copies_are_exact_at_every_place_before_the_end)
 {
 	static struct stream s;
-	uint8_t *tail = exact_noise(80, 1);
+	OWN(free) uint8_t *tail = exact_noise(80, 1);
 
 	for (size_t distance = 1; distance <= 40; distance++) {
 		for (size_t left = 1; left < 80; left++) {
@@ -190,7 +186,6 @@ Test(blosclz, copies_are_exact_at_every_place_before_the_end)
 					      40 + 3 + left + left);
 		}
 	}
-	free(tail);
 }
 
 Test(blosclz, a_far_distance_begins_at_8192)
@@ -198,7 +193,7 @@ Test(blosclz, a_far_distance_begins_at_8192)
 	static const size_t distances[] = {8190, 8191,	8192, 8193,
 					   8292, 73726, 73727};
 	static struct stream s;
-	uint8_t *head = exact_noise(73727, 7);
+	OWN(free) uint8_t *head = exact_noise(73727, 7);
 
 	for (size_t i = 0; i < sizeof(distances) / sizeof(*distances); i++) {
 		uint8_t *want = exact_new(73727 + 14 + 1, 0);
@@ -213,7 +208,6 @@ Test(blosclz, a_far_distance_begins_at_8192)
 		expect(s.data, s.size, want, 73742);
 		free(want);
 	}
-	free(head);
 }
 
 static uint8_t *make_data(size_t kind, size_t size)
@@ -260,12 +254,11 @@ Test(blosclz, the_high_bits_of_the_first_byte_mean_nothing)
 Test(blosclz, no_prefix_of_a_stream_is_taken_for_the_stream)
 {
 	static struct stream s;
-	uint8_t *data = make_data(3, 3000);
+	OWN(free) uint8_t *data = make_data(3, 3000);
 
 	encode(&s, data, 3000);
 	for (size_t size = 0; size < s.size; size++)
 		expect_refused(s.data, size, 3000);
-	free(data);
 }
 
 Test(blosclz, a_damaged_stream_is_treated_as_the_slow_decoder_does)
@@ -314,12 +307,11 @@ Test(blosclz, a_match_at_the_end_is_refused)
 Test(blosclz, a_far_match_at_the_end_is_refused)
 {
 	static struct stream s;
-	uint8_t *head = exact_noise(9000, 3);
+	OWN(free) uint8_t *head = exact_noise(9000, 3);
 
 	put_literals(&s, head, 9000);
 	put_match(&s, 8500, 5);
 	expect_refused(s.data, s.size, 9005);
-	free(head);
 }
 
 Test(blosclz, another_length_than_the_right_one_is_refused)
@@ -342,9 +334,8 @@ Test(blosclz, another_length_than_the_right_one_is_refused)
 
 Test(blosclz, a_length_that_never_ends_is_refused)
 {
-	uint8_t *src = exact_new(100000, 255);
+	OWN(free) uint8_t *src = exact_new(100000, 255);
 
 	src[0] = 0;
 	expect_refused(src, 100000, 1000);
-	free(src);
 }

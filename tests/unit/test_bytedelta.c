@@ -36,16 +36,14 @@ static void expect_back(const struct b2f_filter *filter, uint8_t meta,
 	};
 	size_t n = nbytes / nchannels;
 	size_t restart = filter->id == B2F_FILTER_BYTEDELTA ? n : n - n % 16;
-	uint8_t *data = exact_noise(nbytes, nbytes);
-	uint8_t *delta = encode(data, nbytes, nchannels, restart);
+	OWN(free) uint8_t *data = exact_noise(nbytes, nbytes);
+	OWN(free) uint8_t *delta = encode(data, nbytes, nchannels, restart);
 
 	cr_assert_eq(filter->check(&block, meta, nbytes, NULL), 0);
 	filter->decode(&block, meta, delta, delta, nbytes);
 	cr_assert_eq(memcmp(delta, data, nbytes), 0,
 		     "%s, %zu channels, %zu bytes", filter->name, nchannels,
 		     nbytes);
-	free(data);
-	free(delta);
 }
 
 static void expect_back_all(const struct b2f_filter *filter)

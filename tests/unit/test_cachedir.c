@@ -14,6 +14,7 @@
 
 #include "remote/cache_cell.h"
 #include "remote/cachedir.h"
+#include "tests/support/own.h"
 
 #define OBJECT_SIZE ((uint64_t)3 * B2F_CELL_SIZE + 12345)
 /* How long the cache rests after an error. */
@@ -79,12 +80,11 @@ static void put(struct scene *s, const char *name, uint64_t off, size_t n)
 {
 	const struct b2f_cachedir_range range = {
 		.name = name, .off = off, .n = n};
-	uint8_t *buf = malloc(n);
+	OWN(free) uint8_t *buf = malloc(n);
 
 	for (size_t i = 0; i < n; i++)
 		buf[i] = byte_at(name, off + i);
 	b2f_cachedir_put(s->cache, &range, &version, buf);
-	free(buf);
 }
 
 /* Is the whole range cached?  Checks the cached bytes. */

@@ -4,6 +4,7 @@
 
 #include "chunk/chunk.h"
 #include "tests/support/hex.h"
+#include "tests/support/own.h"
 #include "tests/support/vectors.h"
 
 static const struct b2f_chunk_context no_frame;
@@ -265,7 +266,7 @@ Test(chunk, a_special_entry_is_cut_into_units)
 	struct b2f_decoder *dec = NULL;
 	struct b2f_chunk chunk;
 	uint32_t n = B2F_FLAT_UNIT + 16;
-	uint8_t *buf = malloc(B2F_FLAT_UNIT);
+	OWN(free) uint8_t *buf = malloc(B2F_FLAT_UNIT);
 
 	cr_assert_eq(b2f_decoder_new(&dec), 0);
 	cr_assert_eq(b2f_chunk_open_special(B2F_SPECIAL_NAN, n, &context,
@@ -280,7 +281,6 @@ Test(chunk, a_special_entry_is_cut_into_units)
 	for (size_t i = 0; i < 16; i++)
 		cr_assert_eq(buf[i], nan_double(i));
 	b2f_decoder_free(dec);
-	free(buf);
 }
 
 Test(chunk, nan_entries_need_a_float_type)

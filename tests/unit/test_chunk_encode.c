@@ -79,7 +79,7 @@ static void expect_decoded(const uint8_t *raw, uint32_t cbytes,
 			   const uint8_t *data, uint32_t size)
 {
 	const struct b2f_chunk_context context = {0};
-	uint8_t *got = exact_new(size, 0xee);
+	OWN(free) uint8_t *got = exact_new(size, 0xee);
 	struct b2f_why why = {""};
 	struct b2f_chunk chunk;
 
@@ -93,14 +93,13 @@ static void expect_decoded(const uint8_t *raw, uint32_t cbytes,
 	cr_assert_eq(b2f_chunk_decode_all(&chunk, dec, raw, got, &why), 0, "%s",
 		     why.text);
 	cr_assert_eq(memcmp(got, data, size), 0);
-	free(got);
 }
 
 static void expect_back(const struct b2f_encode_options *options,
 			const uint8_t *data, uint32_t size)
 {
 	struct b2f_encoded made;
-	uint8_t *raw = encode(options, data, size, &made);
+	OWN(free) uint8_t *raw = encode(options, data, size, &made);
 	bool zeros = size > 0;
 
 	for (uint32_t i = 0; i < size; i++)
@@ -109,7 +108,6 @@ static void expect_back(const struct b2f_encode_options *options,
 	cr_assert_eq(made.cbytes == 0, zeros);
 	if (!zeros)
 		expect_decoded(raw, made.cbytes, data, size);
-	free(raw);
 }
 
 static struct b2f_encode_options
@@ -135,7 +133,7 @@ static const struct b2f_pipeline pipelines[] = {
 
 Test(chunk_encode, every_codec_and_level_comes_back)
 {
-	uint8_t *data = make_data(1, 40000, 7);
+	OWN(free) uint8_t *data = make_data(1, 40000, 7);
 
 	for (size_t c = 0; c < 5; c++) {
 		for (unsigned int level = 0; level <= 9; level++) {
@@ -146,14 +144,13 @@ Test(chunk_encode, every_codec_and_level_comes_back)
 			expect_back(&options, data, 40000);
 		}
 	}
-	free(data);
 }
 
 Test(chunk_encode, every_filter_and_type_comes_back)
 {
 	static const uint32_t types[] = {1,  2,	 3,  4,	 5,   7,   8,	12,
 					 16, 17, 32, 33, 100, 255, 256, 300};
-	uint8_t *data = make_data(1, 20011, 9);
+	OWN(free) uint8_t *data = make_data(1, 20011, 9);
 
 	for (size_t p = 0; p < PIPELINES; p++) {
 		for (size_t t = 0; t < sizeof(types) / sizeof(*types); t++) {
@@ -168,7 +165,6 @@ Test(chunk_encode, every_filter_and_type_comes_back)
 			}
 		}
 	}
-	free(data);
 }
 
 Test(chunk_encode, every_small_size_comes_back)
@@ -198,7 +194,7 @@ static void one_of_many(uint64_t seed)
 	uint32_t size = exact_random(&seed) % 3 ? exact_random(&seed) % 3000
 						: exact_random(&seed) % 90000;
 	unsigned int kind = exact_random(&seed) % 5;
-	uint8_t *data = make_data(kind, size, seed);
+	OWN(free) uint8_t *data = make_data(kind, size, seed);
 	struct b2f_encode_options options = options_of(
 		all_codecs[exact_random(&seed) % 5], exact_random(&seed) % 10,
 		1 + exact_random(&seed) % 20);
@@ -217,7 +213,6 @@ static void one_of_many(uint64_t seed)
 		options.pipeline.meta[slot] = (uint8_t)exact_random(&seed);
 	}
 	expect_back(&options, data, size);
-	free(data);
 }
 
 Test(chunk_encode, random_parameters_come_back, .timeout = 280)
@@ -230,17 +225,17 @@ Test(chunk_encode, an_empty_chunk_is_a_header)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_ZSTD, 5, 8);
 	struct b2f_encoded made;
+	OWN(free)
 	uint8_t *raw = encode(&options, (const uint8_t *)"", 0, &made);
 
 	cr_assert_eq(made.cbytes, 32);
 	cr_assert_eq(raw[2], 0x07);
 	cr_assert_eq(b2f_load_le32(raw + 8), 1);
-	free(raw);
 }
 
 Test(chunk_encode, noise_is_stored_as_it_is)
 {
-	uint8_t *data = exact_noise(100000, 1);
+	OWN(free) uint8_t *data = exact_noise(100000, 1);
 
 	for (size_t c = 0; c < 5; c++) {
 		struct b2f_encode_options options =
@@ -253,7 +248,6 @@ Test(chunk_encode, noise_is_stored_as_it_is)
 		cr_assert_eq(memcmp(raw + 32, data, 100000), 0);
 		free(raw);
 	}
-	free(data);
 }
 
 /*
@@ -389,26 +383,24 @@ Test(chunk_encode, excerpts_are_given_up_if_noise_is_not_first)
 Test(chunk_encode, the_block_size_of_the_header_is_rounded_and_used)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 300);
-	uint8_t *data = make_data(1, 10000, 3);
+	OWN(free) uint8_t *data = make_data(1, 10000, 3);
 	struct b2f_encoded made;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 
 	options.blocksize = 1001;
 	raw = encode(&options, data, 10000, &made);
 	cr_assert_eq(raw[3], 1);
 	cr_assert_eq(b2f_load_le32(raw + 8), 900);
 	cr_assert_geq(b2f_load_le32(raw + 32), 32 + 4 * 12);
-	free(raw);
-	free(data);
 }
 
 Test(chunk_encode, streams_of_one_byte_are_runs)
 {
 	/* Shuffled: a plane of 5, one of zeros, and two that vary. */
-	uint8_t *data = exact_noise(4096, 1);
+	OWN(free) uint8_t *data = exact_noise(4096, 1);
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 4);
 	struct b2f_encoded made;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 
 	for (size_t i = 0; i < 4096; i += 4) {
 		data[i] = 5;
@@ -421,16 +413,14 @@ Test(chunk_encode, streams_of_one_byte_are_runs)
 	cr_assert_eq(b2f_load_le32(raw + 41), 0);
 	cr_assert_eq(b2f_load_le32(raw + 45), 1024);
 	expect_decoded(raw, made.cbytes, data, 4096);
-	free(raw);
-	free(data);
 }
 
 Test(chunk_encode, what_cannot_be_encoded_is_replaced)
 {
-	uint8_t *data = make_data(1, 40000, 5);
+	OWN(free) uint8_t *data = make_data(1, 40000, 5);
 	struct b2f_encode_options options = options_of(33, 5, 8);
 	struct b2f_encoded made;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 
 	options.pipeline = (struct b2f_pipeline){{32, 4, 0, 0, 0, 36}, {4, 9}};
 	raw = encode(&options, data, 40000, &made);
@@ -438,16 +428,14 @@ Test(chunk_encode, what_cannot_be_encoded_is_replaced)
 	cr_assert_eq(raw[22], B2F_CODEC_ZSTD);
 	cr_assert_eq(memcmp(raw + 16, "\0\0\0\0\0\1", 6), 0);
 	expect_decoded(raw, made.cbytes, data, 40000);
-	free(raw);
-	free(data);
 }
 
 Test(chunk_encode, bytedelta_says_how_many_channels)
 {
-	uint8_t *data = make_data(1, 40000, 5);
+	OWN(free) uint8_t *data = make_data(1, 40000, 5);
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 8);
 	struct b2f_encoded made;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 
 	options.pipeline = (struct b2f_pipeline){{0, 0, 0, 0, 1, 34}, {0}};
 	raw = encode(&options, data, 40000, &made);
@@ -455,8 +443,6 @@ Test(chunk_encode, bytedelta_says_how_many_channels)
 	cr_assert_eq(raw[16 + 5], 35);
 	cr_assert_eq(raw[24 + 5], 8);
 	expect_decoded(raw, made.cbytes, data, 40000);
-	free(raw);
-	free(data);
 }
 
 /* C-Blosc2 before 3.3.2 leaves bytes behind the last channel unread. */
@@ -468,7 +454,7 @@ Test(chunk_encode, bytedelta_leaves_no_bytes_behind_its_channels)
 		uint8_t channels, filter;
 	} cases[] = {
 		{40001, 4096, 8, 0}, {40000, 4096, 5, 0}, {40000, 4096, 8, 35}};
-	uint8_t *data = make_data(1, 40001, 5);
+	OWN(free) uint8_t *data = make_data(1, 40001, 5);
 	struct b2f_encoded made;
 	uint8_t *raw;
 
@@ -486,7 +472,6 @@ Test(chunk_encode, bytedelta_leaves_no_bytes_behind_its_channels)
 		expect_decoded(raw, made.cbytes, data, cases[i].nbytes);
 		free(raw);
 	}
-	free(data);
 }
 
 Test(chunk_encode, lossy_filters_are_applied_only_if_allowed)
@@ -496,7 +481,7 @@ Test(chunk_encode, lossy_filters_are_applied_only_if_allowed)
 	const struct b2f_chunk_context context = {0};
 	struct b2f_encoded made;
 	struct b2f_chunk chunk;
-	uint8_t *raw;
+	OWN(free) uint8_t *raw;
 
 	for (int i = 0; i < 1000; i++)
 		data[i] = 1.0F + (float)i / 3000.0F;
@@ -517,7 +502,6 @@ Test(chunk_encode, lossy_filters_are_applied_only_if_allowed)
 		cr_assert_eq((int)(got[i] * 1024.0F), got[i] * 1024.0F);
 	}
 	free(got);
-	free(raw);
 }
 
 Test(chunk_encode, int_trunc_keeps_the_high_bits)
@@ -563,7 +547,7 @@ Test(chunk_encode, options_that_cannot_be_are_refused)
 Test(chunk_encode, a_repeated_value_is_stored_once)
 {
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 5, 3);
-	uint8_t *data = exact_copy("abcabcabcabc", 12), *raw;
+	OWN(free) uint8_t *data = exact_copy("abcabcabcabc", 12), *raw;
 	uint32_t cbytes = 0;
 
 	raw = exact_new(35, 0);
@@ -575,13 +559,11 @@ Test(chunk_encode, a_repeated_value_is_stored_once)
 	cr_assert_eq(b2f_chunk_encode_value(&options, 13, b2f_bytes_at(data, 3),
 					    raw, &cbytes, NULL),
 		     -EINVAL);
-	free(raw);
-	free(data);
 }
 
 Test(chunk_encode, zeros_of_any_length_have_a_chunk)
 {
-	uint8_t *zeros = exact_new(5000, 0);
+	OWN(free) uint8_t *zeros = exact_new(5000, 0);
 
 	for (uint32_t size = 1; size < 5000; size += 1 + size / 99) {
 		struct b2f_encode_options options =
@@ -602,7 +584,6 @@ Test(chunk_encode, zeros_of_any_length_have_a_chunk)
 		expect_decoded(raw, cbytes, zeros, size);
 		free(raw);
 	}
-	free(zeros);
 }
 
 Test(chunk_encode, the_item_size_is_guessed)
@@ -662,7 +643,7 @@ Test(chunk_encode, short_text_has_items_of_one_byte)
 
 Test(chunk_encode, buffers_are_given_back)
 {
-	uint8_t *data = make_data(1, 100000, 5);
+	OWN(free) uint8_t *data = make_data(1, 100000, 5);
 	struct b2f_encode_options options = options_of(B2F_CODEC_LZ4, 9, 8);
 
 	expect_back(&options, data, 100000);
@@ -670,5 +651,4 @@ Test(chunk_encode, buffers_are_given_back)
 	b2f_encoder_trim(enc, 10000);
 	cr_assert_eq(enc->filter[0].size, 0);
 	expect_back(&options, data, 100000);
-	free(data);
 }

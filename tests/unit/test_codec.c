@@ -92,7 +92,8 @@ static int decode(unsigned int format, const uint8_t *src, size_t src_size,
 
 Test(codec, every_format_comes_back)
 {
-	uint8_t *data = make_text(SIZE, 1), *dst = exact_new(SIZE, 0xee);
+	OWN(free) uint8_t *data = make_text(SIZE, 1);
+	OWN(free) uint8_t *dst = exact_new(SIZE, 0xee);
 
 	/* Each format twice, because a state is used again and again. */
 	for (size_t i = 0; i < 8; i++) {
@@ -105,13 +106,11 @@ Test(codec, every_format_comes_back)
 		cr_assert_eq(memcmp(dst, data, SIZE), 0);
 		free(src);
 	}
-	free(data);
-	free(dst);
 }
 
 Test(codec, no_prefix_of_a_stream_is_taken_for_the_stream)
 {
-	uint8_t *data = make_text(SIZE, 2), *dst = exact_new(SIZE, 0);
+	OWN(free) uint8_t *data = make_text(SIZE, 2), *dst = exact_new(SIZE, 0);
 
 	for (size_t i = 0; i < 4; i++) {
 		size_t size;
@@ -128,13 +127,11 @@ Test(codec, no_prefix_of_a_stream_is_taken_for_the_stream)
 		}
 		free(src);
 	}
-	free(data);
-	free(dst);
 }
 
 Test(codec, another_length_than_the_right_one_is_refused)
 {
-	uint8_t *data = make_text(SIZE, 3);
+	OWN(free) uint8_t *data = make_text(SIZE, 3);
 
 	for (size_t i = 0; i < 4; i++) {
 		size_t size;
@@ -150,12 +147,11 @@ Test(codec, another_length_than_the_right_one_is_refused)
 		free(less);
 		free(more);
 	}
-	free(data);
 }
 
 Test(codec, bytes_after_the_stream_are_refused)
 {
-	uint8_t *data = make_text(SIZE, 4), *dst = exact_new(SIZE, 0);
+	OWN(free) uint8_t *data = make_text(SIZE, 4), *dst = exact_new(SIZE, 0);
 
 	for (size_t i = 0; i < 4; i++) {
 		size_t size;
@@ -170,13 +166,11 @@ Test(codec, bytes_after_the_stream_are_refused)
 		free(src);
 		free(longer);
 	}
-	free(data);
-	free(dst);
 }
 
 Test(codec, damage_never_leaves_the_buffers)
 {
-	uint8_t *data = make_text(500, 5), *dst = exact_new(500, 0);
+	OWN(free) uint8_t *data = make_text(500, 5), *dst = exact_new(500, 0);
 	uint64_t seed = 1;
 
 	for (size_t i = 0; i < 4; i++) {
@@ -195,8 +189,6 @@ Test(codec, damage_never_leaves_the_buffers)
 		}
 		free(src);
 	}
-	free(data);
-	free(dst);
 }
 
 Test(codec, the_zstd_stream_of_the_format_notes_decodes)
@@ -217,9 +209,11 @@ Test(codec, the_zstd_stream_of_the_format_notes_decodes)
 
 Test(codec, two_zstd_frames_in_a_row_are_refused)
 {
-	uint8_t *data = make_text(800, 6), *dst = exact_new(800, 0), *both;
+	OWN(free) uint8_t *data = make_text(800, 6), *dst = exact_new(800, 0);
+	OWN(free) uint8_t *both;
 	size_t a_size, b_size;
-	uint8_t *a = encode(B2F_FORMAT_ZSTD, data, 400, &a_size);
+	OWN(free) uint8_t *a = encode(B2F_FORMAT_ZSTD, data, 400, &a_size);
+	OWN(free)
 	uint8_t *b = encode(B2F_FORMAT_ZSTD, data + 400, 400, &b_size);
 
 	both = exact_new(a_size + b_size, 0);
@@ -227,11 +221,6 @@ Test(codec, two_zstd_frames_in_a_row_are_refused)
 	memcpy(both + a_size, b, b_size);
 	cr_assert_eq(decode(B2F_FORMAT_ZSTD, both, a_size + b_size, dst, 800),
 		     B2F_ECORRUPT);
-	free(data);
-	free(dst);
-	free(both);
-	free(a);
-	free(b);
 }
 
 static uint8_t *lz4_with_dict(const uint8_t *data, const uint8_t *dict,
@@ -265,7 +254,7 @@ static void expect_dict(unsigned int format, const uint8_t *src, size_t size,
 			const uint8_t *want, const uint8_t *dict,
 			size_t dict_size)
 {
-	uint8_t *dst = exact_new(SIZE, 0);
+	OWN(free) uint8_t *dst = exact_new(SIZE, 0);
 
 	for (int round = 0; round < 2; round++) {
 		cr_assert_eq(b2f_codec_states_dict(&states, format, dict,
@@ -282,38 +271,34 @@ static void expect_dict(unsigned int format, const uint8_t *src, size_t size,
 		cr_assert(decode(format, src, size, dst, SIZE) != 0 ||
 			  memcmp(dst, want, SIZE) != 0);
 	}
-	free(dst);
 }
 
 Test(codec, lz4_uses_the_dictionary_until_it_is_ended)
 {
-	uint8_t *data = make_text(SIZE, 7), *dict = make_text(1000, 8), *src;
+	OWN(free) uint8_t *data = make_text(SIZE, 7);
+	OWN(free) uint8_t *dict = make_text(1000, 8), *src;
 	size_t size;
 
 	src = lz4_with_dict(data, dict, 1000, &size);
 	expect_dict(B2F_FORMAT_LZ4, src, size, data, dict, 1000);
-	free(data);
-	free(dict);
-	free(src);
 }
 
 Test(codec, zstd_uses_raw_content_until_it_is_ended)
 {
-	uint8_t *data = make_text(SIZE, 9), *dict = make_text(1000, 10), *src;
+	OWN(free) uint8_t *data = make_text(SIZE, 9);
+	OWN(free) uint8_t *dict = make_text(1000, 10), *src;
 	size_t size;
 
 	src = zstd_with_dict(data, dict, 1000, &size);
 	expect_dict(B2F_FORMAT_ZSTD, src, size, data, dict, 1000);
-	free(data);
-	free(dict);
-	free(src);
 }
 
 Test(codec, zstd_uses_a_trained_dictionary)
 {
 	size_t sizes[2000], size, dict_size;
-	uint8_t *samples = exact_noise(2000 * 40, 11), *src;
-	uint8_t *data = exact_noise(SIZE, 12), *dict = exact_new(2000, 0);
+	OWN(free) uint8_t *samples = exact_noise(2000 * 40, 11), *src;
+	OWN(free) uint8_t *data = exact_noise(SIZE, 12);
+	OWN(free) uint8_t *dict = exact_new(2000, 0);
 
 	for (size_t i = 0; i < 2000 * 40; i++)
 		samples[i] = "0123456789,.-\n"[samples[i] % 14];
@@ -325,16 +310,13 @@ Test(codec, zstd_uses_a_trained_dictionary)
 	cr_assert_not(ZDICT_isError(dict_size));
 	src = zstd_with_dict(data, dict, dict_size, &size);
 	expect_dict(B2F_FORMAT_ZSTD, src, size, data, dict, dict_size);
-	free(samples);
-	free(data);
-	free(dict);
-	free(src);
 }
 
 Test(codec, a_new_dictionary_takes_the_place_of_the_old_one)
 {
-	uint8_t *data = make_text(SIZE, 13), *dst = exact_new(SIZE, 0), *src;
-	uint8_t *a = make_text(900, 14), *b = make_text(1000, 15);
+	OWN(free) uint8_t *data = make_text(SIZE, 13);
+	OWN(free) uint8_t *dst = exact_new(SIZE, 0), *src;
+	OWN(free) uint8_t *a = make_text(900, 14), *b = make_text(1000, 15);
 	size_t size;
 
 	src = zstd_with_dict(data, b, 1000, &size);
@@ -349,11 +331,6 @@ Test(codec, a_new_dictionary_takes_the_place_of_the_old_one)
 		0);
 	cr_assert_eq(decode(B2F_FORMAT_ZSTD, src, size, dst, SIZE), 0);
 	cr_assert_eq(memcmp(dst, data, SIZE), 0);
-	free(data);
-	free(dst);
-	free(src);
-	free(a);
-	free(b);
 }
 
 Test(codec, a_broken_zstd_dictionary_is_refused)
@@ -370,7 +347,7 @@ Test(codec, a_broken_zstd_dictionary_is_refused)
 
 Test(codec, a_dictionary_of_an_impossible_size_is_refused)
 {
-	uint8_t *dict = exact_new(B2F_DICT_MAX + 1, 1);
+	OWN(free) uint8_t *dict = exact_new(B2F_DICT_MAX + 1, 1);
 
 	cr_assert_eq(
 		b2f_codec_states_dict(&states, B2F_FORMAT_LZ4, dict, 0, NULL),
@@ -378,7 +355,6 @@ Test(codec, a_dictionary_of_an_impossible_size_is_refused)
 	cr_assert_eq(b2f_codec_states_dict(&states, B2F_FORMAT_LZ4, dict,
 					   B2F_DICT_MAX + 1, NULL),
 		     B2F_ECORRUPT);
-	free(dict);
 }
 
 Test(codec, blosclz_and_zlib_have_no_dictionaries)

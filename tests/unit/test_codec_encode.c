@@ -91,8 +91,8 @@ Test(codec_encode, every_codec_and_level_comes_back)
 
 Test(codec_encode, what_does_not_fit_is_no_error)
 {
-	uint8_t *noise = exact_noise(5000, 1);
-	uint8_t *data = make_data(5000, 200, 2);
+	OWN(free) uint8_t *noise = exact_noise(5000, 1);
+	OWN(free) uint8_t *data = make_data(5000, 200, 2);
 
 	for (unsigned int code = 0; code < B2F_CODECS; code++) {
 		int64_t n;
@@ -107,8 +107,6 @@ Test(codec_encode, what_does_not_fit_is_no_error)
 		cr_assert_eq(expect_back(code, 5, data, 5000, (size_t)n / 2),
 			     0);
 	}
-	free(noise);
-	free(data);
 }
 
 Test(codec_encode, codes_without_encoder_are_refused)
@@ -128,7 +126,7 @@ Test(codec_encode, codes_without_encoder_are_refused)
 
 Test(codec_encode, every_room_of_a_blosclz_stream_is_kept)
 {
-	uint8_t *data = make_data(700, 200, 4);
+	OWN(free) uint8_t *data = make_data(700, 200, 4);
 	int64_t n = expect_back(B2F_CODEC_BLOSCLZ, 9, data, 700, 1000);
 
 	cr_assert_gt(n, 0);
@@ -137,7 +135,6 @@ Test(codec_encode, every_room_of_a_blosclz_stream_is_kept)
 			     0);
 	cr_assert_eq(expect_back(B2F_CODEC_BLOSCLZ, 9, data, 700, (size_t)n),
 		     n);
-	free(data);
 }
 
 Test(codec_encode, blosclz_of_every_small_size_comes_back)

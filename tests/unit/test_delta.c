@@ -29,33 +29,28 @@ static void undo(size_t typesize, const uint8_t *ref, uint8_t *data, size_t n)
 static void expect_block_0(size_t typesize, size_t n)
 {
 	size_t unit = unit_of(typesize), whole = n / unit * unit;
-	uint8_t *data = exact_noise(n, typesize + n);
-	uint8_t *delta = exact_copy(data, n);
+	OWN(free) uint8_t *data = exact_noise(n, typesize + n);
+	OWN(free) uint8_t *delta = exact_copy(data, n);
 
 	for (size_t i = unit; i < whole; i++)
 		delta[i] = data[i] ^ data[i - unit];
 	undo(typesize, NULL, delta, n);
 	cr_assert_eq(memcmp(delta, data, n), 0, "type size %zu, %zu bytes",
 		     typesize, n);
-	free(data);
-	free(delta);
 }
 
 static void expect_block_1(size_t typesize, size_t n)
 {
 	size_t unit = unit_of(typesize), whole = n / unit * unit;
-	uint8_t *data = exact_noise(n, typesize + n);
-	uint8_t *delta = exact_copy(data, n);
-	uint8_t *ref = exact_noise(n, 77);
+	OWN(free) uint8_t *data = exact_noise(n, typesize + n);
+	OWN(free) uint8_t *delta = exact_copy(data, n);
+	OWN(free) uint8_t *ref = exact_noise(n, 77);
 
 	for (size_t i = 0; i < whole; i++)
 		delta[i] = data[i] ^ ref[i];
 	undo(typesize, ref, delta, n);
 	cr_assert_eq(memcmp(delta, data, n), 0, "type size %zu, %zu bytes",
 		     typesize, n);
-	free(data);
-	free(delta);
-	free(ref);
 }
 
 Test(delta, block_0_is_undone_with_itself)

@@ -6,6 +6,7 @@
 
 #include "b2frame/error.h"
 #include "tests/support/dtype_text.h"
+#include "tests/support/own.h"
 
 /* Types that are the same in both directions. */
 struct pair {
@@ -74,23 +75,21 @@ static int from_descr(const char *text, char **out, uint32_t *size)
 static void expect_descr(const char *text, const char *descr, uint32_t size)
 {
 	uint32_t got = 0;
-	char *out = NULL;
+	OWN(free) char *out = NULL;
 
 	cr_assert_eq(to_descr(text, &out, &got), 0, "%s", text);
 	cr_assert_str_eq(out, descr);
 	cr_assert_eq(got, size, "%s: %u", text, got);
-	free(out);
 }
 
 static void expect_b2nd(const char *descr, const char *text, uint32_t size)
 {
 	uint32_t got = 0;
-	char *out = NULL;
+	OWN(free) char *out = NULL;
 
 	cr_assert_eq(from_descr(descr, &out, &got), 0, "%s", descr);
 	cr_assert_str_eq(out, text);
 	cr_assert_eq(got, size, "%s: %u", descr, got);
-	free(out);
 }
 
 static void refuse_b2nd(const char *text, int expected)
@@ -318,7 +317,8 @@ static char *nested(unsigned int depth)
 
 Test(dtype, depth_is_bounded)
 {
-	char *fits = nested(15), *deep = nested(16), *far = nested(2000);
+	OWN(free) char *fits = nested(15), *deep = nested(16);
+	OWN(free) char *far = nested(2000);
 	uint32_t size;
 	char *out;
 
@@ -326,19 +326,15 @@ Test(dtype, depth_is_bounded)
 	free(out);
 	refuse_b2nd(deep, B2F_EUNSUPPORTED);
 	refuse_b2nd(far, B2F_EUNSUPPORTED);
-	free(fits);
-	free(deep);
-	free(far);
 }
 
 Test(dtype, length_is_bounded)
 {
-	char *text = malloc(B2F_LITERAL_MAX_TEXT + 2);
+	OWN(free) char *text = malloc(B2F_LITERAL_MAX_TEXT + 2);
 
 	memset(text, '[', B2F_LITERAL_MAX_TEXT + 1);
 	text[B2F_LITERAL_MAX_TEXT + 1] = '\0';
 	refuse_b2nd(text, B2F_EUNSUPPORTED);
-	free(text);
 }
 
 Test(dtype, every_prefix_is_refused)

@@ -90,13 +90,11 @@ static uint8_t *make(const struct model *m, const struct b2f_pages *pages,
 static void expect_same_index(const struct model *m, bool sparse)
 {
 	size_t size, wanted;
-	uint8_t *index = make(m, &m->pages, sparse, &size);
-	uint8_t *whole = make(m, NULL, sparse, &wanted);
+	OWN(free) uint8_t *index = make(m, &m->pages, sparse, &size);
+	OWN(free) uint8_t *whole = make(m, NULL, sparse, &wanted);
 
 	cr_assert_eq(size, wanted);
 	cr_assert_arr_eq(index, whole, size);
-	free(index);
-	free(whole);
 }
 
 static void change_some(struct model *m)

@@ -64,10 +64,10 @@ static int read_blocks(struct b2f_file *file, const uint8_t *want,
 
 Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 {
-	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime(64 << 20);
-	uint8_t *before = new_data(1), *after = new_data(2);
-	struct b2f_file *file, *again;
+	OWN_DIR struct frame_dir dir = frame_dir_new();
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = new_runtime(64 << 20);
+	OWN(free) uint8_t *before = new_data(1), *after = new_data(2);
+	OWN(b2f_file_close) struct b2f_file *file, *again;
 
 	frame_dir_chunk(&dir, 0, before, NBYTES, BLOCK);
 	frame_dir_index(&dir, 1, NBYTES, NBYTES);
@@ -78,12 +78,6 @@ Test(file_chunks, head_and_blocks_of_two_versions_do_not_meet)
 	cr_assert_eq(read_blocks(file, before, 1, 2), 0, "they are cached");
 	again = frame_dir_open(&dir, rt);
 	cr_assert_eq(read_blocks(again, after, 0, 8), 0);
-	b2f_file_close(again);
-	b2f_file_close(file);
-	b2f_runtime_free(rt);
-	frame_dir_remove(&dir);
-	free(before);
-	free(after);
 }
 
 /*
@@ -173,11 +167,11 @@ Test(file_chunks, small_reads_are_the_bytes_of_their_file)
 
 Test(file_chunks, another_mode_or_link_is_no_other_chunk)
 {
-	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime(64 << 20);
-	uint8_t *data = new_data(1);
+	OWN_DIR struct frame_dir dir = frame_dir_new();
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = new_runtime(64 << 20);
+	OWN(free) uint8_t *data = new_data(1);
 	char path[128], other[128];
-	struct b2f_file *file;
+	OWN(b2f_file_close) struct b2f_file *file;
 
 	frame_dir_chunk(&dir, 0, data, NBYTES, BLOCK);
 	frame_dir_index(&dir, 1, NBYTES, NBYTES);
@@ -188,10 +182,6 @@ Test(file_chunks, another_mode_or_link_is_no_other_chunk)
 	cr_assert_eq(chmod(path, 0600), 0);
 	cr_assert_eq(link(path, other), 0);
 	cr_assert_eq(read_blocks(file, data, 1, 7), 0);
-	b2f_file_close(file);
-	b2f_runtime_free(rt);
-	frame_dir_remove(&dir);
-	free(data);
 }
 
 /* Bytes that this process has read from files. */
@@ -213,7 +203,7 @@ static uint64_t bytes_read(void)
 static void write_wide_table(const struct frame_dir *dir)
 {
 	uint32_t table = 4 * NBLOCKS, size = 32 + table + 4;
-	uint8_t *raw = calloc(1, size);
+	OWN(free) uint8_t *raw = calloc(1, size);
 
 	raw[0] = 5;
 	raw[1] = 1;
@@ -227,7 +217,6 @@ static void write_wide_table(const struct frame_dir *dir)
 		b2f_store_le32(raw + 32 + 4 * (size_t)i, 32 + table);
 	frame_dir_write(dir, "00000000.chunk", raw, size);
 	frame_dir_index(dir, 1, NBLOCKS * SMALL, (int32_t)(NBLOCKS * SMALL));
-	free(raw);
 }
 
 /* Reads 4 KiB of chunk @nchunk; returns the stored bytes that were read. */
@@ -269,11 +258,11 @@ Test(file_chunks, a_chunk_that_is_read_again_soon_is_decoded_whole)
 
 Test(file_chunks, a_large_head_is_loaded_once_a_read)
 {
-	struct frame_dir dir = frame_dir_new();
-	struct b2f_runtime *rt = new_runtime(64 << 20);
-	uint8_t *buf = malloc(1 << 17);
+	OWN_DIR struct frame_dir dir = frame_dir_new();
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = new_runtime(64 << 20);
+	OWN(free) uint8_t *buf = malloc(1 << 17);
 	struct b2f_view view = {0};
-	struct b2f_file *file;
+	OWN(b2f_file_close) struct b2f_file *file;
 	uint64_t before;
 
 	write_wide_table(&dir);
@@ -289,10 +278,6 @@ Test(file_chunks, a_large_head_is_loaded_once_a_read)
 		     1 << 17);
 	b2f_file_view_release(&view);
 	cr_assert_lt(bytes_read() - before, 2 * 4 * NBLOCKS);
-	b2f_file_close(file);
-	b2f_runtime_free(rt);
-	frame_dir_remove(&dir);
-	free(buf);
 }
 
 Test(file_chunks, a_chunk_larger_than_the_cache_is_decoded_once)

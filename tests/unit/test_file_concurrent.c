@@ -188,7 +188,7 @@ static void write_npy(struct scratch *s, uint32_t n)
 	char dtype[] = "|u1";
 	const struct b2f_array array = {
 		.ndim = 1, .shape = {n}, .itemsize = 1, .dtype = dtype};
-	uint8_t *head = NULL, *data = calloc(1, n);
+	OWN(free) uint8_t *head = NULL, *data = calloc(1, n);
 	size_t len = 0;
 
 	memset(data, 7, n);
@@ -197,8 +197,6 @@ static void write_npy(struct scratch *s, uint32_t n)
 	cr_assert_eq(b2f_file_pwrite(s->file, data, n, len), (ssize_t)n);
 	cr_assert_eq(b2f_file_commit(s->file, B2F_COMMIT_VISIBLE), 0);
 	cr_assert(b2f_file_is_npy(s->file));
-	free(head);
-	free(data);
 }
 
 /*

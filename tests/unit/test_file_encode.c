@@ -119,17 +119,16 @@ static uint32_t id_of(const struct scratch *s, uint64_t n)
 
 static void expect(struct scratch *s, const uint8_t *want, size_t n)
 {
-	uint8_t *got = exact_new(n, 0xee);
+	OWN(free) uint8_t *got = exact_new(n, 0xee);
 
 	cr_assert_eq(b2f_file_size(s->file), n);
 	cr_assert_eq(b2f_file_pread(s->file, NULL, got, n, 0), (ssize_t)n);
 	cr_assert_eq(memcmp(got, want, n), 0);
-	free(got);
 }
 
 Test(file_encode, blocks_that_were_not_written_to_are_copied)
 {
-	uint8_t *data = items(8, CHUNKSIZE);
+	OWN(free) uint8_t *data = items(8, CHUNKSIZE);
 	struct stored before, now;
 	OWN_SCRATCH struct scratch s = begin(8);
 
@@ -153,12 +152,11 @@ Test(file_encode, blocks_that_were_not_written_to_are_copied)
 	expect(&s, data, CHUNKSIZE);
 	free(before.bytes);
 	free(now.bytes);
-	free(data);
 }
 
 Test(file_encode, what_was_cut_off_in_between_is_zeros)
 {
-	uint8_t *data = items(8, CHUNKSIZE);
+	OWN(free) uint8_t *data = items(8, CHUNKSIZE);
 	OWN_SCRATCH struct scratch s = begin(8);
 
 	put(&s, data, CHUNKSIZE, 0);
@@ -174,13 +172,12 @@ Test(file_encode, what_was_cut_off_in_between_is_zeros)
 	expect(&s, data, CHUNKSIZE);
 	reopen(&s);
 	expect(&s, data, CHUNKSIZE);
-	free(data);
 }
 
 Test(file_encode, random_changes_of_chunks_of_many_blocks)
 {
 	size_t size = 3 * CHUNKSIZE - 12345;
-	uint8_t *data = items(8, size);
+	OWN(free) uint8_t *data = items(8, size);
 	uint64_t seed = 1;
 	OWN_SCRATCH struct scratch s = begin(8);
 
@@ -200,7 +197,6 @@ Test(file_encode, random_changes_of_chunks_of_many_blocks)
 			reopen(&s);
 		expect(&s, data, size);
 	}
-	free(data);
 }
 
 /* Damages block 7 of chunk 0. */
@@ -216,7 +212,7 @@ static void damage(struct scratch *s)
 
 Test(file_encode, damage_is_not_copied_but_may_be_replaced)
 {
-	uint8_t *data = items(8, CHUNKSIZE);
+	OWN(free) uint8_t *data = items(8, CHUNKSIZE);
 
 	for (int sealed = 0; sealed < 2; sealed++) {
 		OWN_SCRATCH struct scratch s = begin(8);
@@ -235,7 +231,6 @@ Test(file_encode, damage_is_not_copied_but_may_be_replaced)
 		cr_assert_eq(commit(&s), 0);
 		expect(&s, data, CHUNKSIZE);
 	}
-	free(data);
 }
 
 Test(file_encode, a_write_that_damage_refuses_hinders_no_commit)
@@ -289,7 +284,7 @@ static void expect_typesize(struct scratch *s, uint32_t want)
 /* Chunks with items of 2, 4, 8 and 16 bytes: the first chunk counts. */
 Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 {
-	uint8_t *data = exact_new(5 * CHUNKSIZE, 0);
+	OWN(free) uint8_t *data = exact_new(5 * CHUNKSIZE, 0);
 
 	for (uint32_t i = 0; i < 5; i++) {
 		uint8_t *chunk = items(i ? 1u << i : 8, CHUNKSIZE);
@@ -304,12 +299,12 @@ Test(file_encode, the_first_chunk_tells_the_item_size_however_many_there_are)
 		expect_typesize(&s, 8);
 		expect(&s, data, 5 * CHUNKSIZE - 3);
 	}
-	free(data);
 }
 
 Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
 {
-	uint8_t *first = items(8, CHUNKSIZE), *second = items(4, CHUNKSIZE);
+	OWN(free) uint8_t *first = items(8, CHUNKSIZE);
+	OWN(free) uint8_t *second = items(4, CHUNKSIZE);
 	OWN_SCRATCH struct scratch s = begin(1);
 
 	put(&s, first, CHUNKSIZE / 2, 0);
@@ -317,40 +312,37 @@ Test(file_encode, a_first_chunk_that_is_not_complete_tells_the_item_size)
 	put(&s, second, CHUNKSIZE, CHUNKSIZE);
 	put(&s, first + CHUNKSIZE / 2, CHUNKSIZE / 2, CHUNKSIZE / 2);
 	expect_typesize(&s, 8);
-	free(first);
-	free(second);
 }
 
 Test(file_encode, without_a_first_chunk_the_lowest_tells_the_item_size)
 {
-	uint8_t *first = items(2, 100000), *second = items(4, CHUNKSIZE);
+	OWN(free) uint8_t *first = items(2, 100000);
+	OWN(free) uint8_t *second = items(4, CHUNKSIZE);
 	OWN_SCRATCH struct scratch s = begin(1);
 
 	put(&s, first, 100000, 3 * CHUNKSIZE + 5000);
 	put(&s, second, CHUNKSIZE, 5 * CHUNKSIZE);
 	expect_typesize(&s, 2);
-	free(first);
-	free(second);
 }
 
 Test(file_encode, zeros_do_not_tell_the_item_size)
 {
-	uint8_t *zeros = exact_new(CHUNKSIZE, 0), *data = items(4, CHUNKSIZE);
+	OWN(free) uint8_t *zeros = exact_new(CHUNKSIZE, 0);
+	OWN(free) uint8_t *data = items(4, CHUNKSIZE);
 	OWN_SCRATCH struct scratch s = begin(1);
 
 	put(&s, zeros, CHUNKSIZE, 0);
 	expect_typesize(&s, 1);
 	put(&s, data, CHUNKSIZE, CHUNKSIZE);
 	expect_typesize(&s, 4);
-	free(zeros);
-	free(data);
 }
 
 /* An index cannot describe a part of an item, so the last chunk gets a file. */
 Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
 {
 	size_t size = 3 * CHUNKSIZE + 100001;
-	uint8_t *data = exact_new(size, 0), *first = items(8, CHUNKSIZE);
+	OWN(free) uint8_t *data = exact_new(size, 0);
+	OWN(free) uint8_t *first = items(8, CHUNKSIZE);
 
 	for (uint32_t i = 0; i < 20; i++) {
 		OWN_SCRATCH struct scratch s = begin(1);
@@ -366,8 +358,6 @@ Test(file_encode, a_hole_at_the_end_may_be_a_part_of_an_item)
 		reopen(&s);
 		expect(&s, data, size);
 	}
-	free(data);
-	free(first);
 }
 
 /* The header tells the item size where the data do not. */
@@ -419,7 +409,8 @@ static uint64_t dirty_bytes(const struct scratch *s)
  */
 Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 {
-	uint8_t *data = items(8, 3 * CHUNKSIZE), *got = malloc(3 * CHUNKSIZE);
+	OWN(free) uint8_t *data = items(8, 3 * CHUNKSIZE);
+	OWN(free) uint8_t *got = malloc(3 * CHUNKSIZE);
 	OWN_SCRATCH struct scratch s = begin(8);
 
 	put(&s, data, 3 * CHUNKSIZE, 0);
@@ -442,8 +433,6 @@ Test(file_encode, only_a_chunk_that_begins_with_much_counts_as_a_whole)
 		cr_assert_eq(commit(&s), 0);
 		cr_assert_eq(dirty_bytes(&s), 0);
 	}
-	free(got);
-	free(data);
 }
 
 /* Bytes of the chunk file of @n bytes of text. */

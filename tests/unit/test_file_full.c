@@ -164,7 +164,7 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE,
 							.keep_beginning = true};
 	OWN(fault_disk_free) struct fault_disk *disk = make_disk(CHUNKSIZE);
-	struct b2f_runtime *rt = NULL;
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = NULL;
 
 	make_data();
 	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
@@ -186,7 +186,6 @@ Test(file_full, what_is_stored_late_leaves_no_hole_in_what_is_committed)
 	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(count_stored(rt, disk), sizeof(data));
 	b2f_file_close(file);
-	b2f_runtime_free(rt);
 }
 
 Test(file_full, a_commit_tells_of_what_was_tried_since_it_began)
@@ -225,7 +224,7 @@ Test(file_full, many_files_without_room_do_not_use_up_the_memory)
 	const struct b2f_write_options write_options = {.chunksize = CHUNKSIZE};
 	struct fault_disk *disks[20];
 	struct b2f_file *files[20];
-	struct b2f_runtime *rt = NULL;
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = NULL;
 	ssize_t n = 0;
 
 	make_data();
@@ -242,7 +241,6 @@ Test(file_full, many_files_without_room_do_not_use_up_the_memory)
 		b2f_file_close(files[i]);
 		fault_disk_free(disks[i]);
 	}
-	b2f_runtime_free(rt);
 }
 
 static bool always(void *arg)
@@ -260,7 +258,7 @@ Test(file_full, a_cancelled_commit_says_nothing_about_its_chunks)
 	const struct b2f_write_options write_options = {.chunksize = chunksize};
 	OWN(fault_disk_free) struct fault_disk *disk = make_disk(chunksize);
 	struct b2f_cache_loan all;
-	struct b2f_runtime *rt = NULL;
+	OWN(b2f_runtime_free) struct b2f_runtime *rt = NULL;
 
 	make_data();
 	cr_assert_eq(b2f_runtime_new(&options, &rt), 0);
@@ -280,5 +278,4 @@ Test(file_full, a_cancelled_commit_says_nothing_about_its_chunks)
 	cr_expect_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
 	cr_expect_eq(count_stored(rt, disk), sizeof(data));
 	b2f_file_close(file);
-	b2f_runtime_free(rt);
 }

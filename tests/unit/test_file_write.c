@@ -483,10 +483,10 @@ Test(file_write, a_refused_length_leaves_the_file_clean)
 {
 	const struct b2f_runtime_options options = {.nworkers = 1};
 	const struct b2f_write_options write = {.chunksize = 1000};
-	struct frame_dir dir = frame_dir_new();
+	OWN_DIR struct frame_dir dir = frame_dir_new();
 	uint8_t data[1000];
-	struct b2f_runtime *rt;
-	struct b2f_file *file;
+	OWN(b2f_runtime_free) struct b2f_runtime *rt;
+	OWN(b2f_file_close) struct b2f_file *file;
 
 	for (size_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i / 9 + 1);
@@ -501,9 +501,6 @@ Test(file_write, a_refused_length_leaves_the_file_clean)
 	cr_assert_eq(b2f_file_truncate(file, 1000 * 5000), -EFBIG);
 	cr_expect_eq(b2f_file_size(file), 1610);
 	cr_expect_eq(b2f_file_end_write(file), 0);
-	b2f_file_close(file);
-	b2f_runtime_free(rt);
-	frame_dir_remove(&dir);
 }
 
 Test(file_write, what_is_refused_sets_nothing)

@@ -25,17 +25,14 @@ static void expect_back(const struct b2f_shuffle_variant *variant,
 			apply_fn *apply, apply_fn *undo, size_t width,
 			size_t nbytes)
 {
-	uint8_t *data = exact_noise(nbytes, width + nbytes);
-	uint8_t *made = exact_new(nbytes, 0xdd);
-	uint8_t *back = exact_new(nbytes, 0xee);
+	OWN(free) uint8_t *data = exact_noise(nbytes, width + nbytes);
+	OWN(free) uint8_t *made = exact_new(nbytes, 0xdd);
+	OWN(free) uint8_t *back = exact_new(nbytes, 0xee);
 
 	apply(variant, width, data, made, nbytes);
 	undo(&b2f_shuffle_scalar, width, made, back, nbytes);
 	cr_assert_eq(memcmp(back, data, nbytes), 0, "%s width %zu, %zu bytes",
 		     variant->name, width, nbytes);
-	free(data);
-	free(made);
-	free(back);
 }
 
 static void expect_all(apply_fn *apply, apply_fn *undo)
@@ -82,10 +79,11 @@ Test(filter_encode, large_blocks_are_done_tile_by_tile)
 static void expect_pipeline(const struct b2f_pipeline *pipeline,
 			    const struct b2f_filter_block *block, size_t nbytes)
 {
-	uint8_t *data = exact_noise(nbytes, nbytes);
-	uint8_t *src = exact_copy(data, nbytes);
-	uint8_t *a = exact_new(nbytes, 0), *b = exact_new(nbytes, 0);
-	uint8_t *dst = exact_new(nbytes, 0), *tmp = exact_new(nbytes, 0);
+	OWN(free) uint8_t *data = exact_noise(nbytes, nbytes);
+	OWN(free) uint8_t *src = exact_copy(data, nbytes);
+	OWN(free) uint8_t *a = exact_new(nbytes, 0), *b = exact_new(nbytes, 0);
+	OWN(free) uint8_t *dst = exact_new(nbytes, 0);
+	OWN(free) uint8_t *tmp = exact_new(nbytes, 0);
 	const uint8_t *made =
 		b2f_pipeline_encode(pipeline, block, src, a, b, nbytes);
 
@@ -94,12 +92,6 @@ static void expect_pipeline(const struct b2f_pipeline *pipeline,
 	memcpy(b2f_pipeline_start(pipeline, dst, tmp), made, nbytes);
 	b2f_pipeline_decode(pipeline, block, dst, tmp, nbytes);
 	cr_assert_eq(memcmp(dst, data, nbytes), 0);
-	free(data);
-	free(src);
-	free(a);
-	free(b);
-	free(dst);
-	free(tmp);
 }
 
 Test(filter_encode, every_pair_of_filters_comes_back)

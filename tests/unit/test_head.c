@@ -42,7 +42,7 @@ static void setup(void)
 	const struct b2f_write_options write = {.chunksize = CHUNKSIZE};
 	struct b2f_settings settings = b2f_settings_default();
 	struct frame_dir dir = frame_dir_new();
-	struct b2f_file *file;
+	OWN(b2f_file_close) struct b2f_file *file;
 	char path[128];
 	uint64_t seed = 1;
 
@@ -66,7 +66,6 @@ static void setup(void)
 	cr_assert_eq(b2f_file_pwrite(file, data, sizeof(data), 0),
 		     (ssize_t)sizeof(data));
 	cr_assert_eq(b2f_file_commit(file, B2F_COMMIT_DURABLE), 0);
-	b2f_file_close(file);
 }
 
 static void teardown(void)
@@ -95,17 +94,16 @@ static uint64_t count_opens(struct b2f_file *file, uint64_t off, uint64_t n)
 
 Test(head, a_chunk_is_opened_once_for_all_of_its_blocks)
 {
-	struct b2f_file *file = open_file();
+	OWN(b2f_file_close) struct b2f_file *file = open_file();
 
 	cr_expect_eq(count_opens(file, 0, CHUNKSIZE), 1);
 	cr_expect_eq(count_opens(file, CHUNKSIZE, 9 * CHUNKSIZE), 9);
-	b2f_file_close(file);
 }
 
 /* Also if the head was read long ago, and other chunks since then. */
 Test(head, few_chunks_stay_open)
 {
-	struct b2f_file *file = open_file();
+	OWN(b2f_file_close) struct b2f_file *file = open_file();
 
 	for (uint64_t i = 0; i < NCHUNKS; i++)
 		cr_expect_eq(count_opens(file, i * CHUNKSIZE, BLOCKSIZE), 1);
@@ -113,7 +111,6 @@ Test(head, few_chunks_stay_open)
 	cr_expect_eq(count_opens(file, (NCHUNKS - 1) * CHUNKSIZE + BLOCKSIZE,
 				 CHUNKSIZE - BLOCKSIZE),
 		     0);
-	b2f_file_close(file);
 }
 
 /* One open fails for lack of a descriptor; then no chunk stays open for a
@@ -121,7 +118,7 @@ Test(head, few_chunks_stay_open)
 Test(head, what_is_open_does_not_keep_others_from_reading)
 {
 	struct fault_plan plan = {.err = EMFILE, .kinds = FAULT_OPEN};
-	struct b2f_file *file = open_file();
+	OWN(b2f_file_close) struct b2f_file *file = open_file();
 
 	cr_expect_eq(count_opens(file, 0, 2 * CHUNKSIZE), 2);
 	plan.at = fault_disk_nops(disk);
@@ -131,7 +128,6 @@ Test(head, what_is_open_does_not_keep_others_from_reading)
 		     1);
 	sleep(2);
 	cr_expect_eq(count_opens(file, 2 * CHUNKSIZE, CHUNKSIZE), 1);
-	b2f_file_close(file);
 }
 
 /* The reader or a worker loads the head, and both use it. */
@@ -189,7 +185,7 @@ static void *read_block(void *arg)
 
 Test(head, chunk_that_many_threads_want_at_once_is_opened_once)
 {
-	struct b2f_file *file = open_file();
+	OWN(b2f_file_close) struct b2f_file *file = open_file();
 	pthread_t threads[8];
 	uint64_t before;
 	void *bad;
@@ -207,5 +203,4 @@ Test(head, chunk_that_many_threads_want_at_once_is_opened_once)
 	}
 	cr_expect_eq(fault_disk_nops(disk) - before, NCHUNKS);
 	pthread_barrier_destroy(&together);
-	b2f_file_close(file);
 }

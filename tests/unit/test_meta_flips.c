@@ -28,7 +28,7 @@ static void write_array(int64_t nitems)
 					.itemsize = 4,
 					.dtype = dtype};
 	static uint8_t items[40000];
-	uint8_t *head = NULL;
+	OWN(free) uint8_t *head = NULL;
 	size_t len = 0, n = (size_t)nitems * 40;
 
 	cr_assert_eq(b2f_npy_write(&array, &head, &len), 0);
@@ -40,7 +40,6 @@ static void write_array(int64_t nitems)
 	memcpy(w.model + len, items, n);
 	w.size = len + n;
 	cr_assert_eq(commit(&w, B2F_COMMIT_DURABLE), 0);
-	free(head);
 }
 
 /* Saves a frame on @disk that is an array of @nitems rows. */

@@ -6,19 +6,19 @@
 #include <string.h>
 
 #include "meta/msgpack.h"
+#include "tests/support/own.h"
 
 /* Checks that the plain form of the @n bytes at @data is @want. */
 static void becomes_bytes(const char *data, size_t n, const char *want,
 			  size_t want_size)
 {
-	char *text = NULL;
+	OWN(free) char *text = NULL;
 	size_t size = 0;
 
 	cr_assert_eq(b2f_msgpack_plain((const uint8_t *)data, n, &text, &size),
 		     0);
 	cr_assert_eq(size, want_size, "%.*s", (int)size, text);
 	cr_assert_eq(memcmp(text, want, size), 0, "%.*s", (int)size, text);
-	free(text);
 }
 
 #define BECOMES(data, want)                                                    \
@@ -73,7 +73,7 @@ Test(msgpack, what_json_has_no_form_for_is_not_left_out)
 Test(msgpack, lists_side_by_side_are_of_one_level)
 {
 	uint8_t wide[1 + 15 * 3];
-	char *text = NULL;
+	OWN(free) char *text = NULL;
 	size_t size = 0;
 
 	wide[0] = 0x9f;
@@ -81,7 +81,6 @@ Test(msgpack, lists_side_by_side_are_of_one_level)
 		memcpy(wide + 1 + i * 3, "\x92\x01\x02", 3);
 	cr_assert_eq(b2f_msgpack_plain(wide, 1 + 15 * 3, &text, &size), 0);
 	cr_assert_eq(size, 15 * strlen("[1, 2], "));
-	free(text);
 }
 
 Test(msgpack, other_bytes_are_refused)

@@ -54,8 +54,9 @@ static void expect_back(const struct b2f_filter_grid *grid, uint8_t side,
 		.grid = grid,
 	};
 	size_t items = items_of(grid), nbytes = items * typesize;
-	uint8_t *data = exact_noise(nbytes, nbytes);
-	uint8_t *cells = exact_new(nbytes, 0), *back = exact_new(nbytes, 0xee);
+	OWN(free) uint8_t *data = exact_noise(nbytes, nbytes);
+	OWN(free) uint8_t *cells = exact_new(nbytes, 0);
+	OWN(free) uint8_t *back = exact_new(nbytes, 0xee);
 
 	for (size_t i = 0; i < items; i++)
 		memcpy(cells + place_of(grid, side, i) * typesize,
@@ -67,9 +68,6 @@ static void expect_back(const struct b2f_filter_grid *grid, uint8_t side,
 	cr_assert_eq(b2f_filter_ndmean.check(&block, side, nbytes, NULL), 0);
 	b2f_filter_ndmean.decode(&block, side, cells, back, nbytes);
 	cr_assert_eq(memcmp(back, data, nbytes), 0);
-	free(data);
-	free(cells);
-	free(back);
 }
 
 Test(ndcell, blocks_of_any_shape_come_back)

@@ -7,6 +7,7 @@
 
 #include "array/npy.h"
 #include "b2frame/error.h"
+#include "tests/support/own.h"
 
 /*
  * Headers by np.save() of three float64, of one int8, and of two items with a
@@ -345,7 +346,7 @@ static char *many_fields(size_t n)
 
 Test(npy, a_long_text_takes_version_2)
 {
-	char *text = many_fields(2700);
+	OWN(free) char *text = many_fields(2700);
 	struct bytes b = {.size = 0};
 	struct b2f_npy npy;
 
@@ -355,7 +356,6 @@ Test(npy, a_long_text_takes_version_2)
 	cr_assert_eq(b2f_npy_parse(b.data, b.size, &npy), B2F_EUNSUPPORTED,
 		     "np.load does not read it either");
 	free(b.data);
-	free(text);
 }
 
 Test(npy, a_dtype_that_is_not_the_items_is_corrupt)
@@ -371,7 +371,7 @@ Test(npy, a_dtype_that_is_not_the_items_is_corrupt)
 
 static void pack_and_unpack(size_t len, uint8_t mark, size_t overhead)
 {
-	uint8_t *data = calloc(1, len + 1), *packed;
+	OWN(free) uint8_t *data = calloc(1, len + 1), *packed;
 	const uint8_t *found;
 	size_t size, found_len;
 
@@ -383,8 +383,6 @@ static void pack_and_unpack(size_t len, uint8_t mark, size_t overhead)
 	cr_assert_eq(found, packed + overhead);
 	cr_assert_eq(b2f_npy_unpack(packed, size - 1, &found, &found_len),
 		     B2F_ECORRUPT);
-	free(packed);
-	free(data);
 }
 
 Test(npy, packed_bytes_come_back)

@@ -76,7 +76,7 @@ Test(open_faults, a_frame_that_has_lost_its_content)
 Test(open_faults, a_damaged_header)
 {
 	const struct b2f_settings settings = b2f_settings_default();
-	uint8_t *bytes = NULL;
+	OWN(free) uint8_t *bytes = NULL;
 	size_t size = 0;
 
 	cr_assert_eq(b2f_settings_index(&settings, false, &bytes, &size, NULL),
@@ -84,7 +84,6 @@ Test(open_faults, a_damaged_header)
 	/* A version of the format that does not exist. */
 	bytes[25] |= 15;
 	check(fault_disk_of_index(bytes, size, false), B2F_ECORRUPT);
-	free(bytes);
 }
 
 Test(open_faults, a_bloscpack_file)

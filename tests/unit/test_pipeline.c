@@ -34,10 +34,9 @@ static void expect(const struct b2f_pipeline *pipeline,
 		   const struct b2f_filter_block *block, const void *encoded,
 		   const void *want, size_t nbytes)
 {
-	uint8_t *got = decode(pipeline, block, encoded, nbytes);
+	OWN(free) uint8_t *got = decode(pipeline, block, encoded, nbytes);
 
 	cr_assert_eq(memcmp(got, want, nbytes), 0);
-	free(got);
 }
 
 Test(pipeline, without_filters_the_block_stays)
@@ -118,7 +117,7 @@ static void expect_notes(const struct b2f_pipeline *pipeline,
 		.schunk_typesize = typesize,
 		.chunk_version = 5,
 	};
-	uint8_t *encoded = exact_new(want_size, 0);
+	OWN(free) uint8_t *encoded = exact_new(want_size, 0);
 	struct b2f_codec_states states = {.dict = NULL};
 
 	cr_assert_eq(b2f_codec_states_decode(
@@ -128,7 +127,6 @@ static void expect_notes(const struct b2f_pipeline *pipeline,
 		     0);
 	b2f_codec_states_fini(&states);
 	expect(pipeline, &block, encoded, want, want_size);
-	free(encoded);
 }
 
 Test(pipeline, shuffle_and_bytedelta_of_the_format_notes_decode)

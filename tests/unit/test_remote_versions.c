@@ -189,8 +189,8 @@ static void upload_huge(struct stage *t)
 						.cbytes = n * 1000,
 						.chunksize = 1000,
 						.sparse = true};
-	uint64_t *entries = malloc(n * sizeof(*entries));
-	uint8_t *raw = NULL;
+	OWN(free) uint64_t *entries = malloc(n * sizeof(*entries));
+	OWN(free) uint8_t *raw = NULL;
 	size_t size = 0;
 
 	for (uint64_t i = 0; i < n; i++)
@@ -199,8 +199,6 @@ static void upload_huge(struct stage *t)
 	cr_assert_gt(size, 3u << 20);
 	frame_dir_write(&t->dir, B2F_INDEX_NAME, raw, size);
 	upload(t, B2F_INDEX_NAME);
-	free(raw);
-	free(entries);
 }
 
 Test(remote_versions, a_million_chunks_open_with_two_requests)

@@ -166,12 +166,11 @@ static int read_file(const struct file *f, uint32_t tag, uint8_t **out,
 
 static void expect_whole(const struct file *f)
 {
-	uint8_t *got = NULL;
+	OWN(free) uint8_t *got = NULL;
 	bool sealed;
 
 	cr_assert_eq(read_file(f, f->tag, &got, &sealed), 0);
 	cr_assert(sealed);
-	free(got);
 }
 
 /* Checks that every flip of one bit is found. */

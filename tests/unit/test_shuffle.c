@@ -21,17 +21,14 @@ static void shuffle(size_t width, const uint8_t *src, uint8_t *dst,
 static void expect_back(const struct b2f_shuffle_variant *variant, size_t width,
 			size_t nbytes)
 {
-	uint8_t *data = exact_noise(nbytes, width + nbytes);
-	uint8_t *shuffled = exact_new(nbytes, 0);
-	uint8_t *back = exact_new(nbytes, 0xee);
+	OWN(free) uint8_t *data = exact_noise(nbytes, width + nbytes);
+	OWN(free) uint8_t *shuffled = exact_new(nbytes, 0);
+	OWN(free) uint8_t *back = exact_new(nbytes, 0xee);
 
 	shuffle(width, data, shuffled, nbytes);
 	b2f_shuffle_undo(variant, width, shuffled, back, nbytes);
 	cr_assert_eq(memcmp(back, data, nbytes), 0, "%s width %zu, %zu bytes",
 		     variant->name, width, nbytes);
-	free(data);
-	free(shuffled);
-	free(back);
 }
 
 static void expect_all_lengths(const struct b2f_shuffle_variant *variant,
@@ -61,8 +58,8 @@ Test(shuffle, every_variant_undoes_every_width)
 
 Test(shuffle, the_planes_of_others_are_left_alone)
 {
-	uint8_t *planes = exact_noise(7 * 300, 5);
-	uint8_t *dst = exact_new(9 * 300, 0xee);
+	OWN(free) uint8_t *planes = exact_noise(7 * 300, 5);
+	OWN(free) uint8_t *dst = exact_new(9 * 300, 0xee);
 	struct b2f_planes some = {.data = planes, .stride = 300, .count = 7};
 
 	for (size_t i = 0; b2f_shuffle_variants[i]; i++) {
@@ -75,8 +72,6 @@ Test(shuffle, the_planes_of_others_are_left_alone)
 				     k % 9 < 7 ? planes[k % 9 * 300 + k / 9]
 					       : 0xee);
 	}
-	free(planes);
-	free(dst);
 }
 
 Test(shuffle, the_best_variant_is_one_that_the_machine_has)
@@ -109,12 +104,10 @@ Test(shuffle, meta_is_the_width_of_an_element)
 Test(shuffle, a_width_beyond_the_block_copies_it)
 {
 	struct b2f_filter_block block = {.typesize = 255, .chunk_version = 5};
-	uint8_t *src = exact_noise(254, 1), *dst = exact_new(254, 0);
+	OWN(free) uint8_t *src = exact_noise(254, 1), *dst = exact_new(254, 0);
 
 	b2f_filter_shuffle.decode(&block, 0, src, dst, 254);
 	cr_assert_eq(memcmp(dst, src, 254), 0);
-	free(src);
-	free(dst);
 }
 
 /* Planes in buffers of their own, of the exact size. */
