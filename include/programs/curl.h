@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * curl.h - libcurl, which is loaded when it is needed first
+ * curl.h - libcurl, which is loaded when it is needed first; answers in XML
  *
  * libcurl brings some thirty libraries with it.  Programs that were linked with
  * it would take several times as long to start, also to read a local file.
@@ -12,6 +12,8 @@
 #define B2F_PROGRAMS_CURL_H
 
 #include <curl/curl.h>
+
+#include "b2frame/error.h"
 
 /* The functions, without their prefix curl_. */
 #define B2F_CURL_CALLS(X)                                                      \
@@ -58,5 +60,26 @@ const char *b2f_curl_error(void);
  * signature requires; malloc'ed.  NULL: no memory, or no libcurl.
  */
 char *b2f_curl_escape(const char *text);
+
+/* An element of an answer, at its end. */
+struct b2f_xml_element {
+	/* 1: the root. */
+	unsigned int depth;
+	/* Names: of the root, of what is below it, and of the element itself. */
+	const char *root;
+	const char *item;
+	const char *name;
+	/* The text behind its last element; NULL: longer than 64 KiB. */
+	const char *text;
+};
+
+typedef void b2f_xml_fn(void *arg, const struct b2f_xml_element *element);
+
+/*
+ * Calls @fn for the elements of the @n bytes at @xml; keeps no secret in
+ * memory.  Returns 0, B2F_ECORRUPT (no complete document) or -ENOMEM.
+ */
+B2F_MUST_CHECK
+int b2f_xml_parse(const void *xml, size_t n, b2f_xml_fn *fn, void *arg);
 
 #endif

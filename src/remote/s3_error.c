@@ -6,56 +6,109 @@
 #include <errno.h>
 #include <expat.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "programs/curl.h"
+
+struct parser {
+	b2f_xml_fn *fn;
+	void *arg;
+	unsigned int depth;
+	/* Of the root, and of the element below it. */
+	char names[2][40];
+	/* Text of the innermost element; @n is its whole size: too long. */
+	size_t n;
+	char text[64 << 10];
+};
 
 static void enter(void *arg, const char *name, const char **attributes)
 {
-	struct b2f_s3_answer *a = arg;
+	struct parser *p = arg;
 
 	(void)attributes;
-	if (a->depth++ == 0)
-		snprintf(a->root, sizeof(a->root), "%s", name);
-	a->inside = a->depth == 2 && a->n == 0 && strcmp(name, a->wanted) == 0;
-}
-
-static void leave(void *arg, const char *name)
-{
-	struct b2f_s3_answer *a = arg;
-
-	(void)name;
-	a->depth--;
-	a->inside = false;
+	if (p->depth < 2)
+		snprintf(p->names[p->depth], sizeof(p->names[0]), "%s", name);
+	p->depth++;
+	p->n = 0;
 }
 
 static void take_text(void *arg, const char *text, int len)
 {
-	struct b2f_s3_answer *a = arg;
+	struct parser *p = arg;
 	size_t n = (size_t)len;
 
-	if (!a->inside || n >= sizeof(a->text) - a->n)
+	if (n < sizeof(p->text) - p->n)
+		memcpy(p->text + p->n, text, n);
+	else
+		n = sizeof(p->text) - p->n;
+	p->n += n;
+}
+
+static void leave(void *arg, const char *name)
+{
+	struct parser *p = arg;
+	bool fits = p->n < sizeof(p->text);
+	const struct b2f_xml_element element = {
+		.depth = p->depth,
+		.root = p->names[0],
+		.item = p->names[1],
+		.name = name,
+		.text = fits ? p->text : NULL,
+	};
+
+	if (fits)
+		p->text[p->n] = '\0';
+	p->fn(p->arg, &element);
+	p->depth--;
+	p->n = 0;
+}
+
+int b2f_xml_parse(const void *xml, size_t n, b2f_xml_fn *fn, void *arg)
+{
+	struct parser *p = calloc(1, sizeof(*p));
+	XML_Parser parser = p ? XML_ParserCreate(NULL) : NULL;
+	int err = -ENOMEM;
+
+	if (parser) {
+		p->fn = fn;
+		p->arg = arg;
+		XML_SetUserData(parser, p);
+		XML_SetElementHandler(parser, enter, leave);
+		XML_SetCharacterDataHandler(parser, take_text);
+		err = 0;
+		if (n > INT32_MAX ||
+		    XML_Parse(parser, xml, (int)n, 1) != XML_STATUS_OK)
+			err = B2F_ECORRUPT;
+	}
+	XML_ParserFree(parser);
+	if (p)
+		explicit_bzero(p, sizeof(*p));
+	free(p);
+	return err;
+}
+
+/* Takes the first of the wanted elements. */
+static void take_wanted(void *arg, const struct b2f_xml_element *element)
+{
+	struct b2f_s3_answer *a = arg;
+
+	snprintf(a->root, sizeof(a->root), "%s", element->root);
+	if (element->depth != 2 || a->n || !element->text ||
+	    strcmp(element->name, a->wanted) != 0)
 		return;
-	memcpy(a->text + a->n, text, n);
-	a->n += n;
+	snprintf(a->text, sizeof(a->text), "%s", element->text);
+	a->n = strlen(a->text);
 }
 
 bool b2f_s3_find(const char *body, size_t n, const char *wanted,
 		 struct b2f_s3_answer *out)
 {
-	XML_Parser parser = XML_ParserCreate(NULL);
-	bool good;
-
 	*out = (struct b2f_s3_answer){.wanted = wanted};
-	if (!parser)
-		return false;
 	/* A slow server sends spaces to keep the connection open. */
 	for (; n > 0 && strchr(" \t\r\n", *body) && *body; n--)
 		body++;
-	XML_SetUserData(parser, out);
-	XML_SetElementHandler(parser, enter, leave);
-	XML_SetCharacterDataHandler(parser, take_text);
-	good = n > 0 && XML_Parse(parser, body, (int)n, 1) == XML_STATUS_OK;
-	XML_ParserFree(parser);
-	return good;
+	return n > 0 && !b2f_xml_parse(body, n, take_wanted, out);
 }
 
 void b2f_s3_error_code(const char *body, size_t n, char out[B2F_S3_CODE_SIZE])

@@ -23,9 +23,6 @@ struct b2f_s3_answer {
 	/* The text of the first such element. */
 	char text[2048];
 	size_t n;
-	/* For the parser: is it inside the element? */
-	unsigned int depth;
-	bool inside;
 };
 
 /*

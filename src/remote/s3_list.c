@@ -3,7 +3,6 @@
 #include "remote/s3_list.h"
 
 #include <errno.h>
-#include <expat.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,73 +16,34 @@
 /* The longest text of interest: a key, three bytes for each of its own. */
 #define TEXT_MAX 4096
 
-/* The parser's position in ListBucketResult. */
-enum part { OUTSIDE, RESULT, CONTENTS, PREFIXES };
-
 struct parser {
 	struct b2f_s3_page *page;
 	int err;
-	unsigned int depth;
-	enum part part;
 	bool seen;
 	bool truncated;
 	/* Keys are encoded as in a URL. */
 	bool encoded;
-	/* Text of the innermost element. */
-	char text[TEXT_MAX];
-	size_t ntext;
-	bool too_long;
 	struct b2f_s3_item item;
 };
 
-static void enter(void *arg, const char *name, const char **attributes)
+static void set_string(struct parser *p, const char *text, char **out)
 {
-	struct parser *p = arg;
+	bool fits = text && strlen(text) < TEXT_MAX;
 
-	(void)attributes;
-	p->depth++;
-	p->ntext = 0;
-	p->too_long = false;
-	if (p->depth == 1 && strcmp(name, "ListBucketResult") == 0) {
-		p->part = RESULT;
-		p->seen = true;
-	} else if (p->depth == 2 && p->part == RESULT) {
-		if (strcmp(name, "Contents") == 0)
-			p->part = CONTENTS;
-		else if (strcmp(name, "CommonPrefixes") == 0)
-			p->part = PREFIXES;
-	}
-}
-
-static void take_text(void *arg, const char *text, int len)
-{
-	struct parser *p = arg;
-	size_t n = (size_t)len;
-
-	if (n >= TEXT_MAX - p->ntext) {
-		p->too_long = true;
-		return;
-	}
-	memcpy(p->text + p->ntext, text, n);
-	p->ntext += n;
-}
-
-static void set_string(struct parser *p, char **out)
-{
 	free(*out);
-	*out = p->too_long ? NULL : strdup(p->text);
+	*out = fits ? strdup(text) : NULL;
 	if (!*out && !p->err)
-		p->err = p->too_long ? B2F_ECORRUPT : -ENOMEM;
+		p->err = fits ? -ENOMEM : B2F_ECORRUPT;
 }
 
-static void set_size(struct parser *p)
+static void set_size(struct parser *p, const char *text)
 {
 	char *end;
 	unsigned long long n;
 
 	errno = 0;
-	n = strtoull(p->text, &end, 10);
-	if (errno || end == p->text || *end || n > INT64_MAX)
+	n = strtoull(text, &end, 10);
+	if (errno || end == text || *end || n > INT64_MAX)
 		p->err = B2F_ECORRUPT;
 	p->item.st.size = n;
 }
@@ -96,19 +56,23 @@ static int64_t parse_time(const char *text)
 	return strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) ? timegm(&tm) : 0;
 }
 
-static void end_field(struct parser *p, const char *name)
+/* Takes a field of an item, which @is_prefix or not. */
+static void end_field(struct parser *p, bool is_prefix, const char *name,
+		      const char *text)
 {
 	struct b2f_remote_stat *st = &p->item.st;
 
-	p->item.is_prefix = p->part == PREFIXES;
-	if (strcmp(name, p->part == PREFIXES ? "Prefix" : "Key") == 0)
-		set_string(p, &p->item.key);
+	p->item.is_prefix = is_prefix;
+	if (strcmp(name, is_prefix ? "Prefix" : "Key") == 0)
+		set_string(p, text, &p->item.key);
 	else if (strcmp(name, "Size") == 0)
-		set_size(p);
+		set_size(p, text ? text : "");
+	else if (!text)
+		return;
 	else if (strcmp(name, "LastModified") == 0)
-		st->mtime = parse_time(p->text);
-	else if (strcmp(name, "ETag") == 0 && p->ntext < sizeof(st->etag))
-		memcpy(st->etag, p->text, p->ntext + 1);
+		st->mtime = parse_time(text);
+	else if (strcmp(name, "ETag") == 0 && strlen(text) < sizeof(st->etag))
+		strcpy(st->etag, text);
 }
 
 static void end_item(struct parser *p)
@@ -116,7 +80,6 @@ static void end_item(struct parser *p)
 	struct b2f_s3_page *page = p->page;
 	struct b2f_s3_item *items;
 
-	p->part = RESULT;
 	if (!p->item.key || page->n == ITEMS_MAX)
 		p->err = p->err ? p->err : B2F_ECORRUPT;
 	if (p->err)
@@ -131,27 +94,29 @@ static void end_item(struct parser *p)
 	p->item = (struct b2f_s3_item){.key = NULL};
 }
 
-static void leave(void *arg, const char *name)
+static void take_element(void *arg, const struct b2f_xml_element *element)
 {
+	const char *name = element->name, *text = element->text;
+	bool is_prefix = strcmp(element->item, "CommonPrefixes") == 0;
+	bool is_item = is_prefix || strcmp(element->item, "Contents") == 0;
 	struct parser *p = arg;
 
-	p->text[p->ntext] = '\0';
-	if (p->err) {
-		/* Ignore the rest of the page. */
-	} else if (p->depth == 3 && p->part >= CONTENTS) {
-		end_field(p, name);
-	} else if (p->depth == 2 && p->part >= CONTENTS) {
+	/* After an error, the rest of the page is ignored. */
+	if (p->err || strcmp(element->root, "ListBucketResult") != 0)
+		return;
+	p->seen = true;
+	if (element->depth == 3 && is_item)
+		end_field(p, is_prefix, name, text);
+	else if (element->depth == 2 && is_item)
 		end_item(p);
-	} else if (p->depth == 2 && p->part == RESULT) {
-		if (strcmp(name, "IsTruncated") == 0)
-			p->truncated = strcmp(p->text, "true") == 0;
-		else if (strcmp(name, "NextContinuationToken") == 0)
-			set_string(p, &p->page->token);
-		else if (strcmp(name, "EncodingType") == 0)
-			p->encoded = strcmp(p->text, "url") == 0;
-	}
-	p->ntext = 0;
-	p->depth--;
+	else if (element->depth != 2)
+		return;
+	else if (strcmp(name, "NextContinuationToken") == 0)
+		set_string(p, text, &p->page->token);
+	else if (text && strcmp(name, "IsTruncated") == 0)
+		p->truncated = strcmp(text, "true") == 0;
+	else if (text && strcmp(name, "EncodingType") == 0)
+		p->encoded = strcmp(text, "url") == 0;
 }
 
 /* "a%2Fb+c" as "a/b c" */
@@ -196,26 +161,18 @@ static int finish(struct parser *p, struct b2f_why *why)
 int b2f_s3_page_parse(const uint8_t *xml, size_t n, struct b2f_s3_page *out,
 		      struct b2f_why *why)
 {
-	B2F_OWN struct parser *p = calloc(1, sizeof(*p));
-	XML_Parser parser = p ? XML_ParserCreate(NULL) : NULL;
+	struct parser p = {.page = out};
 	int err;
 
 	*out = (struct b2f_s3_page){.items = NULL};
-	if (!parser)
-		return -ENOMEM;
-	p->page = out;
-	XML_SetUserData(parser, p);
-	XML_SetElementHandler(parser, enter, leave);
-	XML_SetCharacterDataHandler(parser, take_text);
-	if (n > INT32_MAX ||
-	    XML_Parse(parser, (const char *)xml, (int)n, 1) != XML_STATUS_OK)
-		err = b2f_why_set(why, B2F_ECORRUPT,
+	err = b2f_xml_parse(xml, n, take_element, &p);
+	if (!err)
+		err = finish(&p, why);
+	else if (err == B2F_ECORRUPT)
+		err = b2f_why_set(why, err,
 				  "the server's listing is incomplete, or no "
 				  "listing");
-	else
-		err = finish(p, why);
-	XML_ParserFree(parser);
-	free(p->item.key);
+	free(p.item.key);
 	return err;
 }
 

@@ -3,7 +3,6 @@
 #include "words/aws_flows.h"
 
 #include <errno.h>
-#include <expat.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <nettle/sha1.h>
@@ -319,68 +318,33 @@ static int ask(const struct b2f_aws_flow *f, struct question *q)
 	return err;
 }
 
-/* The elements of an XML answer that are names of keys, as an object. */
-struct elements {
-	json_t *found;
-	/* The name of the current one; NULL: another element. */
-	const char *in;
-};
-
-static void enter(void *arg, const char *name, const char **attributes)
+/* Takes the elements with the names of keys into an object. */
+static void take_element(void *found, const struct b2f_xml_element *element)
 {
 	const char *const wanted[] = {of_process.access_key,
 				      of_process.secret_key,
 				      of_process.session_token, of_process.end};
-	struct elements *e = arg;
 
-	(void)attributes;
-	e->in = NULL;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (strcmp(wanted[i], name) == 0)
-			e->in = wanted[i];
-}
-
-static void leave(void *arg, const char *name)
-{
-	(void)name;
-	((struct elements *)arg)->in = NULL;
-}
-
-static void add_text(void *arg, const char *bytes, int len)
-{
-	struct elements *e = arg;
-	const char *before = e->in ? string_of(e->found, e->in) : NULL;
-	char *more =
-		e->in ? b2f_io_text("%s%.*s", before ? before : "", len, bytes)
-		      : NULL;
-
-	if (!more)
-		return;
-	wipe_string(e->found, e->in);
-	json_object_set_new(e->found, e->in, json_string(more));
-	b2f_secret_end(&more);
+		if (strcmp(wanted[i], element->name) == 0)
+			json_object_set_new(found, wanted[i],
+					    json_string(element->text));
 }
 
 static int take_xml(const struct b2f_aws_flow *f, const struct text *text)
 {
-	struct elements e = {.found = json_object()};
-	XML_Parser parser = XML_ParserCreate(NULL);
+	json_t *found = json_object();
 	int err = -ENOMEM;
 
-	if (parser && e.found) {
-		XML_SetUserData(parser, &e);
-		XML_SetElementHandler(parser, enter, leave);
-		XML_SetCharacterDataHandler(parser, add_text);
-		err = XML_Parse(parser, text->bytes, (int)text->n, 1)
-			      ? take_object(f, e.found, &of_process)
-			      : -EACCES;
-	}
+	if (found)
+		err = b2f_xml_parse(text->bytes, text->n, take_element, found);
+	if (err != -ENOMEM)
+		err = err ? -EACCES : take_object(f, found, &of_process);
 	if (err == -EACCES)
 		(void)refuse(f, "the answer of STS has no keys");
-	XML_ParserFree(parser);
-	wipe_string(e.found, of_process.secret_key);
-	wipe_string(e.found, of_process.session_token);
-	json_decref(e.found);
+	wipe_string(found, of_process.secret_key);
+	wipe_string(found, of_process.session_token);
+	json_decref(found);
 	return err;
 }
 
