@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bucket_names.h"
+#include "programs/io.h"
 #include "suffix.h"
 
 /* Bounds a hostile listing to some 100 MB. */
@@ -42,29 +43,16 @@ struct fs_bucket_names *fs_bucket_names_new(void)
 	return names;
 }
 
-static int make_room(struct fs_bucket_names *names)
-{
-	size_t room = names->room ? 2 * names->room : 64;
-	struct fs_bucket_name *list;
-
-	if (names->n < names->room)
-		return 0;
-	list = realloc(names->list, room * sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	names->list = list;
-	names->room = room;
-	return 0;
-}
-
 /* Adds @name with copies of the texts; @stem may be NULL. */
 static int append(struct fs_bucket_names *names, struct fs_bucket_name name,
 		  const char *stored, const char *stem, const char *etag)
 {
-	int err = make_room(names);
+	struct fs_bucket_name *list = b2f_grown(names->list, &names->room,
+						names->n + 1, sizeof(*list));
 
-	if (err)
-		return err;
+	if (!list)
+		return -ENOMEM;
+	names->list = list;
 	name.stored = strdup(stored);
 	name.stem = stem ? strdup(stem) : NULL;
 	name.etag = strdup(etag);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * io.h - read(2) and write(2) without short counts, rename(2) without a victim,
- * printed texts, a clock, a lock and memory that end with their block
+ * printed texts, arrays that grow, a clock, a lock and memory that end with
+ * their block
  *
  * The calls go on after a signal or a short count, and print nothing.
  *
@@ -49,6 +50,28 @@ int b2f_io_rename(int dir, const char *from, int other, const char *to);
 /* Like asprintf(3), but returns the text, malloc'ed; NULL: no memory. */
 B2F_PRINTF(1, 2)
 char *b2f_io_text(const char *fmt, ...);
+
+/*
+ * Makes room for @n items of @size bytes in the malloc'ed @items, which have
+ * room for *@cap: the room doubles, so that items can be added one by one.
+ * Returns the items, perhaps moved, or NULL; then @items are as before.
+ */
+B2F_MUST_CHECK
+static inline void *b2f_grown(void *items, size_t *cap, size_t n, size_t size)
+{
+	size_t want = *cap ? *cap : 16;
+	void *more = items;
+
+	if (n > SIZE_MAX / 2 / size)
+		return NULL;
+	while (want < n)
+		want *= 2;
+	if (want != *cap)
+		more = realloc(items, want * size);
+	if (more)
+		*cap = want;
+	return more;
+}
 
 /* Nanoseconds of CLOCK_MONOTONIC, which no program sets back. */
 static inline uint64_t b2f_monotonic_ns(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * checked.h - arithmetic on sizes that come from disk, and arrays that grow
+ * checked.h - arithmetic on sizes that come from disk
  *
  * The functions with @out return true if the exact result fits, and only then
  * write it: `if (!b2f_mul_u64(a, b, &n)) return ...`.
@@ -58,28 +58,6 @@ static inline uint64_t b2f_min_u64(uint64_t a, uint64_t b)
 static inline uint64_t b2f_max_u64(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
-}
-
-/*
- * Makes room for @n items of @size bytes in the malloc'ed @items, which have
- * room for *@cap: the room doubles, so that items can be added one by one.
- * Returns the items, perhaps moved, or NULL; then @items are as before.
- */
-B2F_MUST_CHECK
-static inline void *b2f_grown(void *items, size_t *cap, size_t n, size_t size)
-{
-	size_t want = *cap ? *cap : 16;
-	void *more = items;
-
-	if (n > SIZE_MAX / 2 / size)
-		return NULL;
-	while (want < n)
-		want *= 2;
-	if (want != *cap)
-		more = realloc(items, want * size);
-	if (more)
-		*cap = want;
-	return more;
 }
 
 #endif
