@@ -63,11 +63,12 @@ static void make(struct fault_disk *disk, int64_t nitems, bool single)
 
 static void drop(void)
 {
-	OWN(fault_disk_free) struct fault_disk *disk = w.disk;
+	struct fault_disk *disk = w.disk;
 
 	close(header);
 	end(&w);
 	frame_dir_remove(&dir);
+	fault_disk_free(disk);
 }
 
 static void patch(size_t at, uint8_t with)

@@ -84,7 +84,9 @@ static struct b2f_remote_remains *replace_y(struct b2f_remote *remote,
 /* Makes the frame y with "2222" beside x, of NOBJECTS objects. */
 static void make_y(struct scene *s)
 {
-	OWN_WRITER struct writer w = begin_at(s, "y", "2222");
+	struct writer w = begin_at(s, "y", "2222");
+
+	writer_close(&w);
 }
 
 Test(remote_rename, a_frame_is_at_its_new_path_and_nowhere_else)
