@@ -81,14 +81,19 @@ def wakes(mount):
 
 
 def test_other_threads_stand_aside():
-    """The kernel would wake one of them for each request."""
-    n = 20000
-    os.mkdir("src")
-    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0") as mount:
-        ask(n, pause=None)
+    """The kernel would wake one of them for each request.  They come back for a
+    moment when another program takes the processor."""
+    n = 2000
+
+    def few_wakes():
         before = wakes(mount)
         ask(n, pause=None)
-        assert wakes(mount) - before < n / 2 or len(os.sched_getaffinity(0)) == 1
+        return wakes(mount) - before < n / 10
+
+    os.mkdir("src")
+    with Mount("src", "mnt", "-o", "attr_timeout=0,entry_timeout=0") as mount:
+        if len(os.sched_getaffinity(0)) > 1:
+            wait_until(few_wakes, "the other threads stand aside")
 
 
 def test_a_slow_request_keeps_no_other_waiting():
