@@ -159,7 +159,7 @@ Test(remote_versions, an_object_that_changes_while_it_is_opened_has_its_own_stam
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	OWN_STAGE struct stage t = stage_open();
-	struct b2f_remote *remote = reader(&t);
+	OWN(b2f_remote_free) struct b2f_remote *remote = reader(&t);
 	struct b2f_store *store = NULL;
 	OWN(b2f_frame_close) struct b2f_frame *frame = NULL;
 	struct b2f_frame_stamp stamp;
@@ -205,7 +205,7 @@ Test(remote_versions, a_million_chunks_open_with_two_requests)
 {
 	const struct b2f_frame_options options = {.log = &watching};
 	OWN_STAGE struct stage t = stage_open();
-	struct b2f_remote *remote = reader(&t);
+	OWN(b2f_remote_free) struct b2f_remote *remote = reader(&t);
 	OWN(b2f_frame_close) struct b2f_frame *frame = NULL;
 
 	upload_huge(&t);
