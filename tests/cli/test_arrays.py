@@ -16,6 +16,7 @@ import numpy as np
 
 from ctl import (BLOSCCTL, SOURCE, cat, check_frame, ctl, get, info, put,
                  remove, run_all)
+from npy_file import npy_bytes
 
 DTYPES = ["?", "i1", "<u2", ">i2", "<i4", ">u4", "<i8", "<f2", "<f4", ">f8",
           "<f16", "<c8", ">c16", "S1", "S7", "<U3", ">U2", "V5", "<M8[us]",
@@ -32,12 +33,6 @@ def make(shape, dtype, seed=0):
     limit = 2 if dtype.kind == "b" else 100
     raw = np.random.default_rng(seed).integers(0, limit, n, dtype="u1")
     return np.frombuffer(raw.tobytes(), dtype).reshape(shape)
-
-
-def as_npy(array, **options):
-    stream = io.BytesIO()
-    np.save(stream, array, **options)
-    return stream.getvalue()
 
 
 def as_bytes(array):
@@ -110,7 +105,7 @@ def check_both(name, data, *options, **said):
 
 
 def test_types():
-    check_all([(f"{i}.npy", as_npy(make((31, 40), dtype, i)),
+    check_all([(f"{i}.npy", npy_bytes(make((31, 40), dtype, i)),
                 {"typesize": np.dtype(dtype).itemsize})
                for i, dtype in enumerate(DTYPES)])
 
@@ -118,18 +113,18 @@ def test_types():
 def test_shapes():
     shapes = [(), (0,), (3, 0, 4), (1,), (70000,), (3, 70001), (1,) * 16,
               (100, 100, 100), (2, 1, 90000)]
-    check_all([(f"{i}.npy", as_npy(make(shape, "<i4")), {})
+    check_all([(f"{i}.npy", npy_bytes(make(shape, "<i4")), {})
                for i, shape in enumerate(shapes)])
 
 
 def test_options():
-    data = as_npy(make((500, 400), "<f8"))
+    data = npy_bytes(make((500, 400), "<f8"))
     check_both("a.npy", data, "-9", "--codec=lz4hc", "--filter=bitshuffle",
                codec="lz4hc", clevel=9)
     check_both("b.npy", data, "--chunksize=100000", "--blocksize=20000",
                "--typesize=1", typesize=8)
     assert info("b.npy.b2nd")["chunksize"] <= 100000
-    check_both("c.npy", as_npy(make((9, 8), "<f8")), "--chunksize=1", "-T1")
+    check_both("c.npy", npy_bytes(make((9, 8), "<f8")), "--chunksize=1", "-T1")
     assert info("c.npy.b2nd")["nchunks"] == 72
     check_both("d.npy", data, "--chunksize=1g")
     assert info("d.npy.b2nd")["nchunks"] == 1
@@ -144,7 +139,7 @@ def test_options():
 
 def test_headers():
     """Any valid header comes back unchanged."""
-    data = as_npy(np.arange(6, dtype="<i4"))
+    data = npy_bytes(np.arange(6, dtype="<i4"))
     body = data[128:]
     text = b"{'shape':(6,),'fortran_order':False,'descr':'<i4'}\n"
     for i, head in enumerate([
@@ -155,18 +150,18 @@ def test_headers():
 
 
 def plain_cases():
-    yield "fortran", as_npy(np.asfortranarray(np.arange(20.).reshape(4, 5))), 8
-    yield "object", as_npy(np.array([{}, 1], object), allow_pickle=True), None
-    data = as_npy(np.arange(100000, dtype="<i4"))
+    yield "fortran", npy_bytes(np.asfortranarray(np.arange(20.).reshape(4, 5))), 8
+    yield "object", npy_bytes(np.array([{}, 1], object), allow_pickle=True), None
+    data = npy_bytes(np.arange(100000, dtype="<i4"))
     yield "short", data[:-1], 4
     yield "header", data[:128], 4
     yield "half a header", data[:70], None
     yield "longer", data + b"\0", 4
-    yield "large and short", as_npy(make((1000, 1000), "<f8"))[:-8], 8
-    yield "large and longer", as_npy(make((1000, 1000), "<f8")) + b"more", 8
+    yield "large and short", npy_bytes(make((1000, 1000), "<f8"))[:-8], 8
+    yield "large and longer", npy_bytes(make((1000, 1000), "<f8")) + b"more", 8
     yield "magic", b"\x93NUMPY", None
     yield "nothing", b"", None
-    yield "no items", as_npy(np.zeros(4, "V0")), None
+    yield "no items", npy_bytes(np.zeros(4, "V0")), None
 
 
 def test_plain():
@@ -187,7 +182,7 @@ def test_plain():
 
 def test_stdin():
     for shape in [(), (0, 5), (1000, 300), (3, 200000)]:
-        data = as_npy(make(shape, "<i8"))
+        data = npy_bytes(make(shape, "<i8"))
         ctl("compress", "-f", "-o", "x", stdin=data)
         assert cat("x") == data and info("x")["array"]["npy"]
         out, _ = ctl("compress", "-c", stdin=data)
@@ -228,7 +223,7 @@ def test_recursive():
 
 
 def test_remove():
-    data = as_npy(make((300, 500), "<f4"))
+    data = npy_bytes(make((300, 500), "<f4"))
     for option in ("--contiguous", "-q"):
         put("a.npy", data)
         ctl("compress", "--rm", option, "a.npy")
@@ -339,7 +334,7 @@ def test_losses():
 
 def test_other_commands():
     """Every command treats an array with a header as one file."""
-    data = as_npy(make((300, 70, 11), ">f4"))
+    data = npy_bytes(make((300, 70, 11), ">f4"))
     put("a.npy", data)
     ctl("compress", "--chunksize=100k", "a.npy")
     for args in (["convert", "a.npy.b2nd"],
@@ -406,7 +401,7 @@ def test_misfit():
 
 def test_damage():
     """A chunk of an array is lost; the rest of the file stays."""
-    data = as_npy(make((1000, 500), "<f8"))
+    data = npy_bytes(make((1000, 500), "<f8"))
     put("a.npy", data)
     ctl("compress", "--chunksize=400k", "a.npy")
     rows = info("a.npy.b2nd")["array"]["chunks"][0]
@@ -460,7 +455,7 @@ def check_slice(path, a, text, alone):
         return
     out, _ = ctl("slice", path, text)
     got = np.load(io.BytesIO(out))
-    saved = np.load(io.BytesIO(as_npy(want)))
+    saved = np.load(io.BytesIO(npy_bytes(want)))
     assert got.shape == want.shape and got.dtype == saved.dtype, (text, got)
     assert out[len(out) - len(raw):] == raw, (path, a.shape, text)
 

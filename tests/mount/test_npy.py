@@ -2,20 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """.npy files written into a mount are arrays; arrays have a .npy view."""
 import errno
-import io
 import os
 import pathlib
 import shutil
 import subprocess
 import threading
 import time
-import warnings
 
 import blosc2
 import numpy as np
 
 from arrays import DTYPES, as_bytes
 from mounting import Mount, main, tmpfs, wait_until
+from npy_file import npy_bytes
 from scratch import SPARSE, Scratch
 
 MNT, SRC = pathlib.Path("mnt"), pathlib.Path("src")
@@ -28,15 +27,6 @@ def items(shape, dtype, seed=0):
     raw = np.random.default_rng(seed).integers(0, 2, n, dtype="u1")
     return np.frombuffer(raw.tobytes(), dtype).reshape(shape) if n \
         else np.zeros(shape, dtype)
-
-
-def npy_bytes(array, **kwargs):
-    out = io.BytesIO()
-    with warnings.catch_warnings():
-        # Field names beyond latin-1 need a newer format.
-        warnings.simplefilter("ignore")
-        np.save(out, array, **kwargs)
-    return out.getvalue()
 
 
 def stored(name):

@@ -16,6 +16,7 @@ import numpy as np
 import saves
 from committing import fsync
 from mounting import Mount, error_of, main, wait_until
+from npy_file import npy_bytes
 from scratch import Scratch, bloscctl
 from small import traced
 
@@ -83,6 +84,12 @@ def make_stored(path, items, contiguous=False):
     a.schunk.vlmeta["unit"] = "K"
 
 
+def make_both(items):
+    """The arrays a, which is sparse, and c, which is contiguous."""
+    make_stored("src/a.b2nd", items)
+    make_stored("src/c.b2nd", items, True)
+
+
 def assert_same(got, want, kind):
     got = np.asarray(got)
     assert got.shape == want.shape and got.dtype == want.dtype, kind
@@ -118,8 +125,7 @@ def test_an_array_that_is_not_saved_whole_stays():
     os.mkdir("src")
     make_stored("src/a.b2nd", first)
     for other in first[:9].astype("<f4"), first + 1:
-        np.save("other.npy", other)
-        raw = pathlib.Path("other.npy").read_bytes()
+        raw = npy_bytes(other)
         with Mount("src", "mnt", "-o", "commit=1"):
             for n in 0, 1, 50, 127, 129, 700, len(raw) - 1:
                 f = open("mnt/a.npy", "wb", buffering=0)
@@ -145,11 +151,9 @@ def test_half_an_array_goes_once_the_stored_one_can_be_opened():
     first = np.arange(3000).reshape(60, 50)
     second = (first * 3 + 1).tobytes()
     os.mkdir("src")
-    stored = {"a": False, "c": True}
-    for name, contiguous in stored.items():
-        make_stored(f"src/{name}.b2nd", first, contiguous)
+    make_both(first)
     with Mount("src", "mnt", "-o", "commit=1") as m:
-        for name in stored:
+        for name in "a", "c":
             path = f"mnt/{name}"
             reader = os.open(path, os.O_RDONLY)
             fd = os.open(path, os.O_WRONLY | os.O_TRUNC)
@@ -169,7 +173,7 @@ def test_half_an_array_goes_once_the_stored_one_can_be_opened():
                 f.write(second)
             assert os.pread(reader, 1 << 20, 0) == second
             os.close(reader)
-    for name in stored:
+    for name in "a", "c":
         assert blosc2.open(f"src/{name}.b2nd")[:].tobytes() == second
 
 
@@ -185,10 +189,8 @@ def test_another_writer_is_told_of_what_is_dropped():
 def test_a_save_may_follow_a_broken_off_one_at_once():
     first = np.arange(30000).reshape(60, 500)
     os.mkdir("src")
-    for name, contiguous in ("a", False), ("c", True):
-        make_stored(f"src/{name}.b2nd", first, contiguous)
-    np.save("other.npy", first + 2)
-    npy = pathlib.Path("other.npy").read_bytes()
+    make_both(first)
+    npy = npy_bytes(first + 2)
     with Mount("src", "mnt"):
         for name in "a", "c":
             for path, raw in (name, (first + 1).tobytes()), (f"{name}.npy", npy):
@@ -214,10 +216,8 @@ def test_the_items_of_an_array_are_written_anew():
     rng = np.random.default_rng(4)
     first, second = (rng.integers(0, 1000, SHAPE) for _ in range(2))
     os.mkdir("src")
-    for name, contiguous in ("a.b2nd", False), ("c.b2nd", True):
-        make_stored(f"src/{name}", first, contiguous)
-    np.save("other.npy", first + 2)
-    npy = pathlib.Path("other.npy").read_bytes()
+    make_both(first)
+    npy = npy_bytes(first + 2)
     with Mount("src", "mnt"):
         for name in "a", "c":
             raw, stock = f"mnt/{name}", f"src/{name}.b2nd"
